@@ -1,0 +1,255 @@
+package supervisor
+
+import (
+	"fmt"
+	"log/slog"
+	"syscall"
+	"time"
+
+	"graced/internal/plan"
+	"graced/internal/record"
+	"graced/signals"
+)
+
+// launch is the first step: hooks that come before, then the processes that
+// wait for nobody.
+func (m *machine) launch(now time.Time) []Action {
+	m.actions = nil
+	m.emit(now, record.Event{Kind: record.Start, Level: slog.LevelDebug, Msg: "graced started", Attrs: []slog.Attr{
+		slog.String("grace", plan.Duration(m.plan.Grace)), slog.String("budget", plan.Duration(m.plan.Budget)), slog.String("platform", m.plan.Platform.Name)}})
+	for _, w := range m.plan.Warnings {
+		m.emit(now, record.Event{Kind: record.Start, Level: slog.LevelWarn, Msg: w.String()})
+	}
+	m.proceed(now)
+	return m.actions
+}
+
+// proceed starts what is next: the pre_start hooks one by one, then each
+// process whose turn it is.
+func (m *machine) proceed(now time.Time) {
+	if m.stoppingNow() {
+		return // no process starts after t0
+	}
+	if !m.runHooks(now, plan.PreStart, time.Time{}) {
+		return
+	}
+	all := true
+	for i := range m.procs {
+		p := &m.procs[i]
+		if p.state == waiting && m.mayStart(p) {
+			p.state = spawning
+			m.do(Action{Kind: Spawn, ID: i})
+		}
+		all = all && p.state != waiting && p.state != spawning
+	}
+	m.front.lookNext = time.Time{}
+	if m.awaited() {
+		m.front.lookNext = now.Add(lookEach)
+	}
+	if all && m.phase == record.Starting {
+		m.enter(now, record.Running)
+		m.settle(now)
+	}
+}
+
+// lookEach is how often listeners are looked for while a process waits for one.
+const lookEach = 100 * time.Millisecond
+
+// mayStart says whether those that p starts after are ready. One whose
+// readiness nobody described is ready once it runs.
+func (m *machine) mayStart(p *process) bool {
+	for _, j := range p.After {
+		dep := &m.procs[j]
+		if !dep.begun || dep.Ready.Set() && dep.Ready.V == plan.ReadyListening && !m.listener {
+			return false
+		}
+	}
+	return true
+}
+
+// awaited says whether a process waits for a listener.
+func (m *machine) awaited() bool {
+	for i := range m.procs {
+		if p := &m.procs[i]; p.state == waiting && !m.listener {
+			for _, j := range p.After {
+				if dep := &m.procs[j]; dep.begun && dep.Ready.Set() && dep.Ready.V == plan.ReadyListening {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// spawned: a process runs. If a shutdown has begun meanwhile, its stop is the
+// first thing that it gets.
+func (m *machine) spawned(now time.Time, e Event) {
+	p := &m.procs[e.ID]
+	p.state, p.pid, p.started, p.begun = running, e.PID, now, true
+	m.emit(now, record.Event{Kind: record.ProcessStart, Level: slog.LevelDebug, Msg: "process started", Process: p.Name, PID: e.PID})
+	for _, sig := range p.pending {
+		m.pass(now, e.ID, sig)
+	}
+	p.pending = nil
+	switch {
+	case m.phase == record.Stop:
+		m.do(Action{Kind: IdentifyAll})
+	case m.phase == record.Rest || m.phase == record.Killing || m.phase == record.Cleanup:
+		m.slay(now, e.ID)
+	default:
+		m.proceed(now)
+	}
+	m.settle(now)
+}
+
+// notSpawned: a process could not be started. Half of what was asked for is
+// not what was asked for, so everything ends.
+func (m *machine) notSpawned(now time.Time, e Event) {
+	p := &m.procs[e.ID]
+	p.state, p.code, p.ended = gone, e.Code, now
+	m.emit(now, record.Event{Kind: record.ProcessStart, Level: slog.LevelError, Msg: e.Err.Error(), Process: p.Name, Attrs: []slog.Attr{slog.Int("code", e.Code)}})
+	m.problems = append(m.problems, e.Err.Error())
+	switch {
+	case m.stoppingNow():
+		m.ended(now, e.ID)
+	default:
+		m.begin(now, byEnd, fmt.Sprintf("process %s could not be started", p.Name))
+	}
+}
+
+// exited: a process ended.
+func (m *machine) exited(now time.Time, e Event) {
+	p := &m.procs[e.ID]
+	p.state, p.ended, p.code, p.killed = gone, now, e.Code, e.Killed
+	level := slog.LevelDebug
+	if !m.stoppingNow() && !p.Main {
+		level = slog.LevelWarn
+	}
+	event := record.Event{Kind: record.ProcessExit, Level: level, Msg: "process ended", Process: p.Name, PID: p.pid,
+		Code: e.Code, Took: now.Sub(p.started)}
+	if e.Killed != 0 {
+		event.Signal = signals.Name(e.Killed)
+		event.Attrs = append(event.Attrs, slog.Bool("core", e.Core))
+	}
+	m.emit(now, event)
+	p.pid = 0
+	if m.stoppingNow() {
+		m.ended(now, e.ID)
+		return
+	}
+	if p.Main {
+		m.begin(now, byEnd, fmt.Sprintf("process %s ended with code %d", p.Name, e.Code))
+	}
+	m.settle(now)
+}
+
+// heard: a listener of the processes was found when somebody asked.
+func (m *machine) heard(now time.Time, e Event) {
+	if m.listener {
+		return
+	}
+	m.listener = true
+	for i := range m.procs {
+		if p := &m.procs[i]; p.live() && m.readyMode(p) == plan.ReadyListening {
+			m.emit(now, record.Event{Kind: record.ProcessReady, Level: slog.LevelDebug, Msg: "process listens", Process: p.Name, PID: p.pid})
+		}
+	}
+	m.proceed(now)
+	m.settle(now)
+}
+
+// readyMode is how p becomes ready.
+func (m *machine) readyMode(p *process) plan.Ready { return p.Ready.Or(plan.ReadyListening) }
+
+// startDue: the time of a hook is over, or it is time to look for the listener
+// that a process waits for.
+func (m *machine) startDue(now time.Time, e Event) {
+	m.hooksDue(now)
+	if next := m.front.lookNext; !next.IsZero() && !now.Before(next) {
+		m.front.lookNext = time.Time{}
+		m.do(Action{Kind: FindListeners})
+	}
+}
+
+// found is what FindListeners found while the processes start.
+func (m *machine) found(now time.Time, e Event) {
+	if e.Found {
+		m.heard(now, e)
+		return
+	}
+	if m.awaited() {
+		m.front.lookNext = now.Add(lookEach)
+	}
+}
+
+// ready says whether readiness is 200, and if not why.
+func (m *machine) ready(now time.Time) (ok bool, reason string, lookup bool) {
+	if m.stoppingNow() {
+		return false, m.drainReason(), false
+	}
+	for i := range m.procs {
+		switch p := &m.procs[i]; p.state {
+		case waiting, spawning:
+			return false, "starting: " + p.Name + ": not started yet", false
+		case gone:
+			if p.Main {
+				return false, fmt.Sprintf("stopping: %s: ended with code %d", p.Name, p.code), false
+			}
+		}
+	}
+	for i := range m.procs {
+		if m.readyMode(&m.procs[i]) == plan.ReadyListening && !m.listener {
+			return false, "starting: no listening port yet (a program without one: --ready started)", true
+		}
+	}
+	return true, "", false
+}
+
+// drainReason says what a shutdown is doing.
+func (m *machine) drainReason() string {
+	switch m.phase {
+	case record.Delay:
+		return "draining: waiting until load balancers look away"
+	case record.Drain:
+		if c := m.front.look.Connections; c.Known {
+			if c.Busy == 1 {
+				return "draining: 1 connection busy"
+			}
+			return fmt.Sprintf("draining: %d connections busy", c.Busy)
+		}
+		return "draining"
+	}
+	return "stopping"
+}
+
+// settle tells of a change of readiness.
+func (m *machine) settle(now time.Time) {
+	ok, _, _ := m.ready(now)
+	if ok == m.wasReady {
+		return
+	}
+	m.wasReady = ok
+	if ok {
+		m.everReady = true
+		m.runHooks(now, plan.PostReady, time.Time{})
+		m.emit(now, record.Event{Kind: record.Ready, Level: slog.LevelDebug, Msg: "ready", Took: now.Sub(m.started)})
+	}
+}
+
+// fault: a goroutine of graced itself panicked. What it did is lost, so graced
+// ends in order, as long as it can.
+func (m *machine) fault(now time.Time, e Event) {
+	m.problems = append(m.problems, "fault in graced ("+e.Where+"): "+errText(e.Err))
+	m.emit(now, record.Event{Kind: record.Signal, Level: slog.LevelError, Msg: "fault in graced itself; please report it", Err: errText(e.Err), Attrs: []slog.Attr{slog.String("where", e.Where)}})
+	if !m.stoppingNow() {
+		m.came = syscall.SIGTERM
+		m.begin(now, byFault, "a fault in graced")
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
