@@ -104,7 +104,9 @@ func readable(a slog.Attr) slog.Attr {
 // Seconds is d as log and messages have it: seconds, rounded to the
 // millisecond, with one decimal at least. "16.0s", "5.02s", "-0.004s".
 func Seconds(d time.Duration) string {
-	s := strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64)
+	// of whole milliseconds: Duration.Seconds adds two floats, and 2.812s would
+	// become 2.8120000000000003s
+	s := strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1000, 'f', -1, 64)
 	if !strings.Contains(s, ".") {
 		s += ".0"
 	}

@@ -72,11 +72,12 @@ func TestSeconds(t *testing.T) {
 		0:                          "0.0s",
 		16 * time.Second:           "16.0s",
 		90 * time.Minute:           "5400.0s",
+		2812 * time.Millisecond:    "2.812s", // 2 + 0.812 is another number
 		5020499 * time.Microsecond: "5.02s",
 		1500 * time.Microsecond:    "0.002s",
 		time.Nanosecond:            "0.0s",
 		-4 * time.Millisecond:      "-0.004s",
-		1<<63 - 1:                  "9223372036.854776s",
+		1<<63 - 1:                  "9223372036.854s",
 	} {
 		if got := Seconds(d); got != want {
 			t.Errorf("Seconds(%d) = %q, want %q", d, got, want)
