@@ -1,0 +1,56 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// composeGrace is stop_grace_period's default; the Compose specification, "services".
+const composeGrace = 10 * time.Second
+
+// compose checks the services that run graced.
+func (c *check) compose(doc value) {
+	names, services := doc.at("services").entries()
+	for i, service := range services {
+		words := append(service.at("entrypoint").words(), service.at("command").words()...)
+		flags, program, ok := runsGraced(words)
+		if !ok && len(services) > 1 {
+			continue
+		}
+		s, ok := c.open(service, Container{Platform: "compose", Name: names[i], Args: flags, Program: program, Env: variables(service.at("environment"))})
+		if !ok {
+			continue
+		}
+		given, at := composeGrace, service.at("stop_grace_period")
+		if at.exists() {
+			var ok bool
+			if given, ok = seconds(at.text()); !ok {
+				c.found(at, at.text()+" is no duration", "write one such as 30s")
+				continue
+			}
+		}
+		c.grace(at.or(service), "stop_grace_period", given, at.exists(), s)
+		c.stopSignal(service.at("stop_signal"), s)
+		c.healthcheck(service.at("healthcheck").at("test"), s)
+		if init := service.at("init"); init.text() == "true" {
+			c.note(init, "init: true puts another init before graced", "leave it out: graced reaps and passes signals on by itself")
+		}
+	}
+}
+
+// healthcheck checks that a container is not called unhealthy, and ended for it by
+// Swarm or ECS, because it drains.
+func (c *check) healthcheck(test value, s Settings) {
+	words := test.words()
+	text := strings.Join(words, " ")
+	if len(words) == 0 || s.Port == 0 {
+		return
+	}
+	asksReady := slices.ContainsFunc(s.Ready, func(path string) bool { return strings.Contains(text, fmt.Sprintf(":%d%s", s.Port, path)) }) ||
+		strings.Contains(text, "graced health ready")
+	if asksReady {
+		c.found(test, "the health check asks for readiness: a container that drains is called unhealthy, and may be ended for it", `write ["CMD", "/graced", "health"]: it stays good while the container drains`)
+	}
+}
