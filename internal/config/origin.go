@@ -1,0 +1,55 @@
+package config
+
+import "graced/internal/plan"
+
+// Origin is a setting, what it is set to and where that came from.
+type Origin struct {
+	Setting string // as in the table of flags: grace, stop-signals
+	Process string // whose setting it is, if there are several
+	Value   string // as text; where nobody set it, what happens then
+	From    plan.Source
+}
+
+// Where says in a few words where a setting came from: --grace,
+// GRACED_GRACE, graced.hcl:3,11, kubernetes, default.
+func Where(from plan.Source) string {
+	if from.Kind == plan.ByDefault {
+		return "default"
+	}
+	return from.String()
+}
+
+// notShown stands for a value that env or file had a part in.
+const notShown = "(read by env or file, not shown)"
+
+// origins lists the settings of the table. A setting of a process is listed
+// for each of several.
+func (l *loader) origins() []Origin {
+	var list []Origin
+	for i := range l.rows {
+		r := &l.rows[i]
+		if !r.ofProcess() || len(l.each) < 2 {
+			list = append(list, l.origin(r, ""))
+			continue
+		}
+		for j, p := range l.cfg.Spec.Processes {
+			l.one = l.each[j]
+			list = append(list, l.origin(r, p.Name))
+		}
+	}
+	return list
+}
+
+// origin says of one setting what is in force.
+func (l *loader) origin(r *row, process string) Origin {
+	o := Origin{Setting: r.name, Process: process, From: r.from()}
+	switch {
+	case o.From.Kind == plan.ByDefault:
+		o.Value = r.without
+	case o.From.Kind == plan.ByFile && l.hidden[o.From.Start]:
+		o.Value = notShown
+	default:
+		o.Value = r.show()
+	}
+	return o
+}

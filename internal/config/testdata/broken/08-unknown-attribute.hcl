@@ -1,0 +1,5 @@
+grcae = "30s"
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

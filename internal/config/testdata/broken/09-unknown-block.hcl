@@ -1,0 +1,7 @@
+shutdwon {
+  delay = "5s"
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

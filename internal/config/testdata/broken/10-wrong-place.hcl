@@ -1,0 +1,5 @@
+delay = "5s"
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,7 @@
+grace {
+  value = "30s"
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

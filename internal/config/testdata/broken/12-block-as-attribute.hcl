@@ -1,0 +1,5 @@
+shutdown = { delay = "5s" }
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,5 @@
+grace = 30
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,5 @@
+grace = "-5s"
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,5 @@
+grace = "9999999999h"
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

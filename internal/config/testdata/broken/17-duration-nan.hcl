@@ -1,0 +1,5 @@
+grace = "NaN"
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,7 @@
+shutdown {
+  cleanup = ""
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,5 @@
+platform = kubernetes
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,11 @@
+shutdown {
+  delay = "5s"
+}
+
+shutdown {
+  repeat = "ignore"
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

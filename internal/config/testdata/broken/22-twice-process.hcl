@@ -1,0 +1,7 @@
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

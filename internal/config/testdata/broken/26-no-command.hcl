@@ -1,0 +1,3 @@
+process "web" {
+  dir = "/srv"
+}

@@ -1,0 +1,3 @@
+process "web" {
+  command = "nginx -g daemon-off"
+}

@@ -1,0 +1,6 @@
+process "web" {
+  command = ["nginx"]
+
+  stop "SIGTREM" { wait = "5s" }
+  stop "SIGKILL" {}
+}

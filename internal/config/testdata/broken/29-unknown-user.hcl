@@ -1,0 +1,4 @@
+process "web" {
+  command = ["nginx"]
+  user    = "www-dta"
+}

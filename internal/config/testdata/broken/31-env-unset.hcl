@@ -1,0 +1,5 @@
+grace = env("GRACE")
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,5 @@
+grace = getenv("GRACE")
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

@@ -1,0 +1,7 @@
+process "web" {
+  command = ["nginx"]
+
+  probe "ready" {
+    every = "1s"
+  }
+}

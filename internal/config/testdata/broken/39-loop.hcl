@@ -1,0 +1,3 @@
+process "web" {
+  command = [for x in ["a", "b"] : upper(x)]
+}

@@ -1,0 +1,7 @@
+process "my web" {
+  command = ["nginx"]
+
+  probe "readiness" {
+    listening = true
+  }
+}

@@ -1,0 +1,4 @@
+process "web" {
+  command = ["nginx"]
+  rewrite = { SIGTERM = "SIGQUIT", USR1 = "HUP" }
+}

@@ -1,0 +1,8 @@
+http {
+  ready = ["/health"]
+  live  = ["/health"]
+}
+
+process "web" {
+  command = ["nginx", "-g", "daemon off;"]
+}

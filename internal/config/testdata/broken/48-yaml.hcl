@@ -1,0 +1,4 @@
+grace: 30s
+process:
+  web:
+    command: [nginx]
