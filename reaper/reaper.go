@@ -23,12 +23,12 @@ type Reaper struct {
 	pid     int
 	options Options
 
-	mu       sync.Mutex
-	procs    map[int]*process // by pid, those not yet consumed
-	byID     map[ID]*process
-	inflight int                        // spawns whose pid is not known yet
-	early    map[int]syscall.WaitStatus // consumed while inflight > 0: perhaps one of those
-	events   []Event                    // for Take
+	mu      sync.Mutex
+	procs   map[int]*process // by pid, those not yet consumed
+	byID    map[ID]*process  // those of procs that were told as Started
+	forking bool             // a fork is under way: there may be a child whose pid is not known yet
+	early   early            // what was consumed meanwhile: perhaps that one
+	events  []Event          // for Take
 
 	orphans atomic.Uint64
 	wake    chan struct{}
@@ -36,9 +36,16 @@ type Reaper struct {
 	queue   chan request
 }
 
+// process is a child that was asked for. Until it is known to have executed its
+// program it is not told of: what becomes of it before waits here, and is never
+// told if the start failed.
 type process struct {
-	id  ID
-	pid int
+	id     ID
+	pid    int
+	told   bool               // Started was told
+	over   bool               // it was consumed before that
+	status syscall.WaitStatus // of one that is over
+	stop   syscall.Signal     // it was stopped by that before it was told
 }
 
 // Options are what a Reaper needs to know.
@@ -85,7 +92,6 @@ func New(o Options) (*Reaper, error) {
 		options: o,
 		procs:   map[int]*process{},
 		byID:    map[ID]*process{},
-		early:   map[int]syscall.WaitStatus{},
 		wake:    make(chan struct{}, 1),
 		spawned: make(chan struct{}, 1),
 		queue:   make(chan request, max(o.Most, 1)),
@@ -151,8 +157,17 @@ func (r *Reaper) PID(id ID) (int, bool) {
 	return p.pid, true
 }
 
+// orphaned counts orphans; the lock is held.
+func (r *Reaper) orphaned(n int) {
+	if n > 0 {
+		r.orphans.Add(uint64(n))
+		poke(r.wake)
+	}
+}
+
 // Signal sends sig to a process, or with group to its process group. The
-// process cannot be reaped meanwhile, so its pid cannot be another's.
+// process cannot be reaped meanwhile, so its pid cannot be another's. One that
+// has left for another group and leaves its own empty gets the signal by itself.
 // ESRCH: it is gone. EPERM: it is another user's now.
 func (r *Reaper) Signal(id ID, sig syscall.Signal, group bool) error {
 	r.mu.Lock()
@@ -162,7 +177,9 @@ func (r *Reaper) Signal(id ID, sig syscall.Signal, group bool) error {
 		return syscall.ESRCH
 	}
 	if group {
-		return syscall.Kill(-p.pid, sig)
+		if err := syscall.Kill(-p.pid, sig); err != syscall.ESRCH {
+			return err
+		}
 	}
 	return syscall.Kill(p.pid, sig)
 }

@@ -22,7 +22,7 @@ type Descendant struct {
 }
 
 // ErrNoProc: /proc is not mounted, or hides other processes.
-var ErrNoProc = errors.New("cannot see processes: /proc is not mounted or hides them (hidepid)")
+var ErrNoProc = errors.New("cannot see processes: /proc is not mounted, hides them (hidepid) or is another PID namespace's")
 
 // Descendants walks /proc and gives what graced's processes have left
 // running: not zombies, and not what was put into the container from
@@ -33,28 +33,38 @@ func (r *Reaper) Descendants() ([]Descendant, error) {
 
 // tree gives the descendants of root, parents before children.
 func (r *Reaper) tree(root int) ([]Descendant, error) {
+	// A /proc of another PID namespace (unshare --pid without --mount-proc)
+	// shows strangers under the numbers of ours.
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(r.pid) {
+		return nil, ErrNoProc
+	}
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
 	children := map[int][]int{}
-	session := make(map[int]bool) // sessions of what came from outside
-	seen := false
+	outside := make(map[int]bool) // sessions of what came from outside
+	own := -1                     // graced's session
 	for i, p := range all {
 		children[p.Parent] = append(children[p.Parent], i)
-		seen = seen || p.PID == r.pid
-		if p.Parent == 0 && p.PID != r.pid {
-			session[p.session] = true
+		switch {
+		case p.PID == r.pid:
+			own = p.session
+		case p.Parent == 0:
+			outside[p.session] = true
 		}
 	}
-	if !seen {
+	if own < 0 {
 		return nil, ErrNoProc
 	}
+	// nsenter(1) makes no session, and one that was made outside has the number 0
+	// here, which may be graced's own too.
+	delete(outside, own)
 	var found []Descendant
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 		for _, i := range children[queue[0]] {
 			p := all[i]
-			if r.pid == 1 && session[p.session] {
+			if r.pid == 1 && outside[p.session] {
 				continue
 			}
 			queue = append(queue, p.PID)
@@ -171,6 +181,9 @@ func (r *Reaper) SignalTree(id ID, sig syscall.Signal) error {
 		return syscall.ESRCH
 	}
 	tree, err := r.tree(pid)
+	if now, ok := r.PID(id); !ok || now != pid {
+		return syscall.ESRCH // it was reaped meanwhile, and the tree may be that of a later one
+	}
 	for _, d := range tree {
 		if e := r.SignalProcess(d, sig); e != nil && e != syscall.ESRCH {
 			err = errors.Join(err, e)

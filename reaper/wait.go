@@ -3,6 +3,7 @@ package reaper
 import (
 	"runtime"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -30,10 +31,13 @@ const cldStopped = 5
 // waitNext waits until some child is in one of the states of options, and
 // leaves it there, so that its number cannot be another's yet. With WNOHANG
 // and no such child the pid is 0.
-func waitNext(options int) (childState, error) {
+func waitNext(options int) (childState, error) { return peek(unix.P_ALL, 0, options) }
+
+// peek is waitNext for the children that idType and id choose; waitid(2).
+func peek(idType, id, options int) (childState, error) {
 	var info siginfo
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(options|unix.WNOWAIT), 0, 0)
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, uintptr(idType), uintptr(id), uintptr(unsafe.Pointer(&info)), uintptr(options|unix.WNOWAIT), 0, 0)
 		switch errno {
 		case 0:
 			return childState{int(info.pid()), info.code() == cldStopped}, nil
@@ -67,61 +71,56 @@ func (r *Reaper) waiter() {
 			// cannot be: EINVAL would be a wrong option. Not to spin is all that is left.
 			panic("waitid: " + err.Error())
 		case child.stopped:
-			r.consumeStop(child.pid)
+			r.consume(child.pid, unix.WNOHANG|unix.WUNTRACED)
 		default:
-			r.consume(child.pid)
+			r.consume(child.pid, unix.WNOHANG)
 		}
 	}
 }
 
-// consume reaps the zombie pid and finds whose it is.
-func (r *Reaper) consume(pid int) {
+// consume takes the zombie pid, or the news that it was stopped, and finds
+// whose it is.
+func (r *Reaper) consume(pid, options int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	got, err := syscall.Wait4(pid, &status, options, nil)
 	if err != nil || got != pid {
-		return // ForkExec itself reaps a child whose exec failed
+		return // ForkExec itself reaps a child whose exec failed; a stopped one may go on already
 	}
-	if p, ok := r.procs[pid]; ok {
+	p, known := r.procs[pid]
+	switch {
+	case known && status.Stopped():
+		r.suspend(p, status.StopSignal())
+	case known:
 		r.retire(p, status)
-		return
+	case r.forking:
+		r.orphaned(r.early.put(pid, status, time.Now())) // who it was is known when the fork returns
+	case !status.Stopped():
+		r.orphaned(1)
 	}
-	if r.inflight > 0 {
-		r.early[pid] = status // who it was is known when the spawn returns
-		return
-	}
-	r.orphans.Add(1)
-	poke(r.wake)
 }
 
 // retire takes p out of the registry, after it was consumed; the lock is held.
 func (r *Reaper) retire(p *process, status syscall.WaitStatus) {
 	delete(r.procs, p.pid)
+	if !p.told {
+		p.over, p.status = true, status
+		return
+	}
 	if r.byID[p.id] == p {
 		delete(r.byID, p.id)
 	}
 	r.tell(Event{Kind: Exited, ID: p.id, PID: p.pid, Status: status})
 }
 
-// consumeStop takes note of a stopped child, and of which signal stopped it.
-func (r *Reaper) consumeStop(pid int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG|syscall.WUNTRACED, nil)
-	switch p, known := r.procs[pid]; {
-	case err != nil || got != pid:
-	case status.Stopped():
-		if known {
-			r.tell(Event{Kind: Stopped, ID: p.id, PID: pid, Signal: status.StopSignal()})
-		}
-	case known: // it was killed between the two calls
-		r.retire(p, status)
-	default:
-		r.orphans.Add(1)
-		poke(r.wake)
+// suspend takes note that p was stopped; the lock is held.
+func (r *Reaper) suspend(p *process, by syscall.Signal) {
+	if !p.told {
+		p.stop = by
+		return
 	}
+	r.tell(Event{Kind: Stopped, ID: p.id, PID: p.pid, Signal: by})
 }
 
 // Childless says whether there is no child left, alive or not. For PID 1 and

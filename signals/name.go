@@ -125,9 +125,10 @@ func realTime(name string) (syscall.Signal, bool) {
 // unknown is the error for a name that is none, with the nearest known one.
 func unknown(text, name string) error {
 	msg := "unknown signal " + strconv.Quote(text)
-	best, near := 3, "" // three wrong letters of four or five are no near miss
-	for _, known := range names {
-		if d := distance(name, known); known != "" && d < best {
+	best, near := 3, ""
+	for _, known := range names[1:] {
+		// as many wrong letters as right ones are still a near miss, more are not
+		if d := distance(name, known); d < best && 2*d <= len(known) {
 			best, near = d, known
 		}
 	}
@@ -137,25 +138,28 @@ func unknown(text, name string) error {
 	return errors.New(msg + "; write a name (SIGTERM), a number (15) or a real-time signal (SIGRTMIN+3)")
 }
 
-// distance counts the letters to add, drop or change to come from a to b.
+// distance counts the letters to add, drop or change to come from a to b; two
+// neighbours that changed places count as one (TREM, TERM).
 func distance(a, b string) int {
 	if len(a) > 16 {
 		return len(a)
 	}
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

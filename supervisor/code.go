@@ -3,8 +3,6 @@ package supervisor
 import (
 	"slices"
 	"syscall"
-
-	"graced/internal/plan"
 )
 
 // exitCode is graced's own, by the contract's order, mapped as was asked for.
@@ -26,35 +24,30 @@ func (m *machine) exitCode() int {
 // codeKilled is the code of a process that SIGKILL ended, 128+9.
 const codeKilled = 128 + int(syscall.SIGKILL)
 
+// codeFailed says that graced itself failed.
+const codeFailed = 125
+
 func (m *machine) rawCode() int {
 	main := m.main()
-	switch {
-	case main.begun && main.state == gone:
-		return main.code
-	case main.begun:
+	if main.begun {
+		if main.state == gone {
+			return main.code
+		}
 		return codeKilled // it could not be killed: graced's end takes it along
-	case main.state == gone:
-		return main.code // 126 or 127
 	}
-	for i := range m.procs {
-		if p := &m.procs[i]; p.state == gone && !p.begun {
-			return p.code
-		}
-	}
-	if m.trigger == bySignal || m.trigger == byPerson {
+	switch {
+	case m.trigger == bySignal, m.trigger == byPerson:
 		return 128 + int(m.came)
+	case m.startCode != 0:
+		return m.startCode
 	}
-	for i := range m.hooks {
-		if h := &m.hooks[i]; h.At == plan.PreStart && h.failed {
-			return h.code
-		}
-	}
-	return codeKilled // its exec never returned
+	return codeFailed
 }
 
-// stoppedAsTold says whether the main process died of a signal that its ladder
-// sent it, before kill_at.
+// stoppedAsTold says whether the main process's code is 128+N, and its ladder
+// sent it N. Some programs end so by themselves: the JVM exits with 143. What
+// the ladder sends, it sends before kill_at.
 func (m *machine) stoppedAsTold() bool {
 	main := m.main()
-	return main.state == gone && main.killed != 0 && slices.Contains(main.sent, main.killed) && !main.ended.After(m.killAt)
+	return slices.Contains(main.ladder[:main.rung+1], syscall.Signal(main.code-128))
 }

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"graced/internal/plan"
@@ -18,19 +19,19 @@ type kill struct {
 // outrun one round.
 const killEach = 20 * time.Millisecond
 
+// killLeast is what SIGKILL gets to act also where a stall has eaten its time.
+const killLeast = 50 * time.Millisecond
+
 // enterKill sends SIGKILL to everything, until nothing is left or half of the
 // cleanup is over.
 func (m *machine) enterKill(now time.Time) {
 	m.enter(now, record.Killing)
-	m.kill.due = now.Add(m.plan.Cleanup / 2)
-	if latest := m.killAt.Add(m.plan.Cleanup / 2); m.kill.due.After(latest) {
-		m.kill.due = latest
+	half := m.plan.Cleanup / 2
+	m.kill.due = earlier(now, m.killAt).Add(half)
+	if m.kill.due.Before(now) {
+		m.kill.due = now.Add(killLeast)
 	}
-	for i := range m.hooks {
-		if m.hooks[i].running {
-			m.killHook(i)
-		}
-	}
+	m.killHooks(now)
 	for i := range m.procs {
 		if m.procs[i].live() {
 			m.slay(now, i)
@@ -44,6 +45,13 @@ func (m *machine) enterKill(now time.Time) {
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelWarn, Msg: "what was left behind is killed", Signal: "SIGKILL",
 			Attrs: []slog.Attr{slog.String("processes", "unknown")}})
 	}
+	m.killAll(now)
+}
+
+// killAll sends SIGKILL to everything, and again a moment later, whatever
+// becomes of this time.
+func (m *machine) killAll(now time.Time) {
+	m.kill.next = now.Add(killEach)
 	m.do(Action{Kind: KillAll})
 }
 
@@ -52,9 +60,7 @@ func (m *machine) killSurveyed(now time.Time, e Event) {
 	m.rest.left, m.rest.unseen = e.Left, e.Unseen
 	if len(e.Left) == 0 && !e.Unseen && m.anyLive() == 0 {
 		m.enterCleanup(now)
-		return
 	}
-	m.kill.next = now.Add(killEach)
 }
 
 // killDue: a time of the kill has come.
@@ -64,9 +70,8 @@ func (m *machine) killDue(now time.Time, e Event) {
 		m.enterCleanup(now)
 		return
 	}
-	if !m.kill.next.IsZero() && !now.Before(m.kill.next) {
-		m.kill.next = time.Time{}
-		m.do(Action{Kind: KillAll})
+	if !now.Before(m.kill.next) {
+		m.killAll(now)
 	}
 }
 
@@ -85,18 +90,18 @@ func (m *machine) tellUnkillable(now time.Time) {
 		m.problems = append(m.problems, text)
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelError, Msg: "cannot be killed; graced ends without it", Process: p.Name, PID: p.pid, Signal: "SIGKILL"})
 	}
-	for i, left := range m.rest.left {
-		if i == 5 {
+	told := 0
+	for _, left := range m.rest.left {
+		if told == 5 {
 			break
 		}
+		if slices.ContainsFunc(m.procs, func(p process) bool { return p.pid == left.PID }) {
+			continue // one of those above
+		}
+		told++
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelError, Msg: "cannot be killed; graced ends without it", PID: left.PID, Signal: "SIGKILL",
 			Attrs: []slog.Attr{slog.String("program", left.Name)}})
 	}
-}
-
-// tidy is the time of the post_stop hooks.
-type tidy struct {
-	due time.Time
 }
 
 // lastWords is kept for the report and the exit itself.
@@ -106,43 +111,29 @@ const lastWords = 100 * time.Millisecond
 func (m *machine) enterCleanup(now time.Time) {
 	m.enter(now, record.Cleanup)
 	m.do(Action{Kind: Return})
-	m.tidy.due = m.deadline.Add(-min(lastWords, m.plan.Cleanup/4))
+	m.tidy = m.deadline.Add(-min(lastWords, m.plan.Cleanup/4))
 	m.cleanUp(now)
 }
 
 // cleanUp runs what is next of the post_stop hooks, and ends after the last.
 func (m *machine) cleanUp(now time.Time) {
-	if m.runHooks(now, plan.PostStop, m.tidy.due) {
+	if m.runHooks(now, plan.PostStop, m.tidy) {
 		m.finish(now)
 	}
 }
 
-// cleanupDue: a hook's time is over, or that of all.
-func (m *machine) cleanupDue(now time.Time, e Event) {
-	if !now.Before(m.tidy.due) {
-		for i := range m.hooks {
-			if h := &m.hooks[i]; h.At == plan.PostStop && (h.running || !h.done) {
-				if h.running {
-					m.overrunHook(now, i, m.tidy.due)
-					m.killHook(i)
-				} else {
-					m.problems = append(m.problems, "hook "+h.Name+" did not run: no time was left")
-					m.emit(now, record.Event{Kind: record.HookEnd, Level: slog.LevelWarn, Msg: "did not run: no time was left", Hook: h.Name, Code: -1})
-				}
-			}
-		}
-		m.finish(now)
-		return
-	}
-	m.hooksDue(now)
-}
+// cleanupDue: the time of a hook is over. There is always one that runs.
+func (m *machine) cleanupDue(now time.Time, e Event) { m.hooksDue(now) }
 
 // finish is the end: the code, the last events, the report.
 func (m *machine) finish(now time.Time) {
+	if now.After(m.deadline) && len(m.overruns) == 0 { // nothing else has told of it
+		m.overrun(now, record.Event{Phase: string(record.Exiting), Msg: "graced ends past the budget"}, "graced", m.deadline)
+	}
 	m.code = m.exitCode()
 	m.enter(now, record.Exiting)
 	m.done = true
-	asked := m.trigger != byEnd
+	asked := m.trigger != byEnd || m.repeats > 0
 	if asked || len(m.overruns) > 0 || m.killed() > 0 {
 		m.tellEnd(now, asked)
 		m.do(Action{Kind: WriteReport, Report: m.report(now), Wait: max(m.deadline.Sub(now)/2, 10*time.Millisecond)})

@@ -1,9 +1,7 @@
 package supervisor
 
 import (
-	"fmt"
 	"log/slog"
-	"syscall"
 	"time"
 
 	"graced/internal/plan"
@@ -14,11 +12,9 @@ import (
 // front is what comes before the first stop signal: delay and drain.
 type front struct {
 	due  time.Time // the ceiling of the phase
-	next time.Time // when the delay is looked at again
+	next time.Time // when to look again
 
 	knowsListeners bool // FindListeners has answered
-	lookNext       time.Time
-	looking        bool
 	look           Look // the last one of the drain
 	saidFallback   bool
 	decided        bool // the drain knows what it waits for
@@ -34,6 +30,7 @@ const findWithin = 300 * time.Millisecond
 func (m *machine) begin(now time.Time, by trigger, cause string) {
 	m.t0, m.trigger, m.cause = now, by, cause
 	m.deadline, m.killAt = now.Add(m.plan.Budget), now.Add(m.plan.KillAt)
+	m.front = front{} // what a start that is under way looked for
 	if m.notReadySince.IsZero() {
 		m.notReadySince = now
 	}
@@ -68,10 +65,13 @@ func (m *machine) graceText() string {
 // look away from.
 func (m *machine) enterDelay(now time.Time) {
 	m.enter(now, record.Delay)
-	m.runHooks(now, plan.PreStop, m.t0.Add(m.plan.Front))
-	switch {
-	case m.trigger == byEnd, m.anyLive() == 0:
-		m.enterStop(now)
+	if m.anyBegun() {
+		m.runHooks(now, plan.PreStop, m.t0.Add(m.plan.Front))
+	} else {
+		m.skipHooks(plan.PreStop) // there is nothing that could be prepared for its stop
+	}
+	if m.trigger == byEnd || m.anyLive() == 0 {
+		m.frontOver(now)
 		return
 	}
 	// What the delay and the drain depend on: does anything listen?
@@ -90,21 +90,31 @@ func (m *machine) anyLive() int {
 	return n
 }
 
+// anyBegun says whether a process runs, did so or is about to.
+func (m *machine) anyBegun() bool {
+	for i := range m.procs {
+		if p := &m.procs[i]; p.begun || p.state == spawning {
+			return true
+		}
+	}
+	return false
+}
+
 // listeners: it is known whether the processes listen on a TCP port.
 func (m *machine) listeners(now time.Time, e Event) {
-	if m.front.knowsListeners {
+	if m.front.knowsListeners || m.front.over {
 		return
 	}
 	m.front.knowsListeners = true
-	if e.Found && !m.listener && m.phaseBefore() {
+	if e.Found && m.allBegun() {
 		m.listener = true // nobody had asked for readiness; it would have been 200
 	}
 	m.chooseDelay(now, e.Found)
 }
 
-// phaseBefore says whether everything had been started when the shutdown began:
+// allBegun says whether everything had been started when the shutdown began:
 // only then would a listener have made graced ready.
-func (m *machine) phaseBefore() bool {
+func (m *machine) allBegun() bool {
 	for i := range m.procs {
 		if !m.procs[i].begun {
 			return false
@@ -118,7 +128,7 @@ func (m *machine) phaseBefore() bool {
 // are none where nothing listens, or where readiness was never 200.
 func (m *machine) chooseDelay(now time.Time, listening bool) {
 	p := m.plan
-	wasReady := m.everReady || m.listener && m.phaseBefore()
+	wasReady := m.everReady || m.listener && m.allBegun()
 	switch {
 	case p.Delay == 0,
 		m.trigger == byPerson && !p.DelayByPerson,
@@ -139,16 +149,19 @@ func (m *machine) chooseDelay(now time.Time, listening bool) {
 
 // told: somebody who asks was told "not ready".
 func (m *machine) told(now time.Time, e Event) {
-	if m.plan.DelayAuto && m.front.knowsListeners {
+	if m.plan.DelayAuto && m.front.knowsListeners && !m.front.over {
 		m.do(Action{Kind: AskAskers, Since: m.notReadySince})
 	}
 }
 
 // askers: it is known whether everybody has looked away.
 func (m *machine) askers(now time.Time, e Event) {
-	m.front.next = e.Next
-	if e.Away {
+	switch {
+	case m.front.over:
+	case e.Away:
 		m.enterDrain(now)
+	case !e.Next.IsZero():
+		m.front.next = soon(now, e.Next)
 	}
 }
 
@@ -159,7 +172,8 @@ func (m *machine) delayDue(now time.Time, e Event) {
 	}
 	m.hooksDue(now)
 	switch {
-	case !m.front.due.IsZero() && !now.Before(m.front.due):
+	case m.phase != record.Delay || m.front.over:
+	case !now.Before(m.front.due):
 		if !m.front.knowsListeners {
 			m.listeners(now, Event{Found: true})
 			return
@@ -172,191 +186,4 @@ func (m *machine) delayDue(now time.Time, e Event) {
 		m.front.next = time.Time{}
 		m.do(Action{Kind: AskAskers, Since: m.notReadySince})
 	}
-}
-
-// enterDrain waits until no connection is busy.
-func (m *machine) enterDrain(now time.Time) {
-	m.front.next = time.Time{}
-	m.enter(now, record.Drain)
-	p := m.plan
-	switch {
-	case p.Drain == plan.DrainOff, p.DrainMax <= 0,
-		m.trigger == byPerson && !p.DrainByPerson,
-		m.anyLive() == 0:
-		m.frontOver(now)
-		return
-	}
-	m.front.due = m.t0.Add(p.DrainLatest)
-	if limit := now.Add(p.DrainMax); p.DrainFixed && limit.Before(m.front.due) {
-		m.front.due = limit
-	}
-	m.front.decided = false
-	m.do(Action{Kind: IdentifyAll})
-}
-
-// drainIdentified: it is known what the processes are, so what `auto` means.
-func (m *machine) drainIdentified(now time.Time, e Event) {
-	m.know(e)
-	if m.front.decided {
-		return
-	}
-	m.front.decided = true
-	m.front.until = m.plan.Drain
-	if m.plan.Drain == plan.DrainAuto {
-		m.front.until = plan.DrainOff
-		for i := range m.procs {
-			if p := &m.procs[i]; len(p.Before) == 0 && p.live() && plan.AutoDrain(p.id) == plan.DrainIdle {
-				m.front.until = plan.DrainIdle
-			}
-		}
-	}
-	if m.front.until == plan.DrainOff {
-		m.frontOver(now)
-		return
-	}
-	m.lookAgain()
-}
-
-func (m *machine) lookAgain() {
-	m.front.looking, m.front.lookNext = true, time.Time{}
-	m.do(Action{Kind: Inspect, Until: m.front.until})
-}
-
-// looked: it is known which connections are busy.
-func (m *machine) looked(now time.Time, e Event) {
-	if m.front.over || !m.front.decided {
-		return
-	}
-	m.front.looking = false
-	look := e.Look
-	if look.Fallback != "" && !m.front.saidFallback {
-		m.front.saidFallback = true
-		m.emit(now, record.Event{Kind: record.PhaseStart, Level: slog.LevelWarn, Phase: string(record.Drain),
-			Msg: "the kernel's socket diagnostics are refused; /proc/net/tcp is read instead, which tells less", Err: look.Fallback})
-	}
-	if look.Err == nil {
-		m.front.look = look
-		if look.Quiet {
-			m.frontOver(now)
-			return
-		}
-	} else if look.Connections == (record.Connections{}) && look.Fallback == "" {
-		m.front.look.Err = look.Err
-	}
-	m.front.lookNext = e.Next
-	if e.Next.IsZero() {
-		m.front.lookNext = now.Add(lookEach)
-	}
-}
-
-// drainDue: a time of the drain has come.
-func (m *machine) drainDue(now time.Time, e Event) {
-	if m.guillotine(now) {
-		return
-	}
-	m.hooksDue(now)
-	switch {
-	case m.phase != record.Drain || m.front.over:
-	case !now.Before(m.front.due):
-		m.tellBusy(now)
-		m.frontOver(now)
-	case !m.front.lookNext.IsZero() && !now.Before(m.front.lookNext):
-		m.lookAgain()
-	}
-}
-
-// tellBusy says what was still going at the drain's ceiling.
-func (m *machine) tellBusy(now time.Time) {
-	look := m.front.look
-	event := record.Event{Phase: string(record.Drain), Msg: "connections are still busy at the drain's ceiling"}
-	if look.Err != nil {
-		event.Msg, event.Err = "the connections could not be seen", look.Err.Error()
-	}
-	event.Attrs = append(event.Attrs, slog.Int("busy", look.Connections.Busy))
-	for i, b := range look.Busy {
-		if i == 5 {
-			event.Attrs = append(event.Attrs, slog.Int("more", len(look.Busy)-i))
-			break
-		}
-		event.Attrs = append(event.Attrs, slog.String(fmt.Sprintf("peer%d", i+1), fmt.Sprintf("%s: %s, %s without a byte", b.Peer, b.Rule, plan.Duration(b.Age))))
-	}
-	if n := look.Connections.CloseWait; n > 0 {
-		event.Attrs = append(event.Attrs, slog.Int("close_wait", n),
-			slog.String("hint", "the program does not close connections that its clients have closed (CLOSE_WAIT)"))
-	}
-	m.overrun(now, event, "drain", m.front.due)
-}
-
-// frontOver: delay and drain are over; the first stop signal waits for the
-// pre_stop hooks only.
-func (m *machine) frontOver(now time.Time) {
-	m.front.over, m.front.lookNext, m.front.next, m.front.due = true, time.Time{}, time.Time{}, time.Time{}
-	if m.hooksRunning(plan.PreStop) {
-		return
-	}
-	m.enterStop(now)
-}
-
-// know keeps what the processes were found to be.
-func (m *machine) know(e Event) {
-	for i := range m.procs {
-		if i < len(e.Identities) && m.procs[i].live() {
-			m.procs[i].id = e.Identities[i]
-		}
-	}
-}
-
-// repeat answers a further stop signal: it is counted and changes nothing,
-// unless a person presses Ctrl-C again or it was asked for.
-func (m *machine) repeat(now time.Time, sig syscall.Signal) {
-	m.repeats++
-	again := sig == syscall.SIGINT && m.came == syscall.SIGINT
-	if !again && m.plan.Repeat != plan.RepeatEscalate {
-		if m.repeats == 1 {
-			m.emit(now, record.Event{Kind: record.Signal, Level: slog.LevelInfo, Signal: signals.Name(sig),
-				Msg: "a further stop signal; the shutdown goes on as it is (--repeat escalate hurries it)"})
-		}
-		return
-	}
-	m.emit(now, record.Event{Kind: record.Signal, Level: slog.LevelInfo, Signal: signals.Name(sig), Msg: "a further stop signal: on to the next step"})
-	switch m.phase {
-	case record.Delay, record.Drain:
-		for i := range m.hooks {
-			if h := &m.hooks[i]; h.running && h.At == plan.PreStop {
-				m.killHook(i)
-			}
-		}
-		m.enterStop(now)
-	case record.Stop:
-		for i := range m.procs {
-			if m.procs[i].state == stopping {
-				m.nextRung(now, i)
-			}
-		}
-	case record.Rest:
-		m.enterKill(now)
-	}
-}
-
-// guillotine: at kill_at whatever is left gets SIGKILL, in whatever state.
-func (m *machine) guillotine(now time.Time) bool {
-	if now.Before(m.killAt) {
-		return false
-	}
-	for i := range m.procs {
-		p := &m.procs[i]
-		if p.state == running || p.state == stopping {
-			m.overrunProcess(now, i, m.killAt)
-		}
-	}
-	for i := range m.hooks {
-		if h := &m.hooks[i]; h.running && h.At != plan.PostStop {
-			m.overrunHook(now, i, m.killAt)
-		}
-	}
-	if m.phase == record.Rest {
-		m.overrunRest(now, m.killAt)
-	}
-	m.enterKill(now)
-	return true
 }

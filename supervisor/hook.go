@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,7 +20,8 @@ type hook struct {
 	code    int
 	started time.Time
 	due     time.Time
-	slain   bool
+	there   bool // it was told that it runs
+	told    bool // SIGTERM is its due, once it is there
 }
 
 // runHooks starts the next hook of a point, one after the other in the file's
@@ -35,8 +37,12 @@ func (m *machine) runHooks(now time.Time, at plan.Point, limit time.Time) bool {
 			return false
 		}
 		h.running, h.started, h.due = true, now, now.Add(h.Timeout)
-		if !limit.IsZero() && h.due.After(limit) {
-			h.due = limit
+		if !limit.IsZero() {
+			if !now.Before(limit) {
+				m.missed(now, h)
+				continue
+			}
+			h.due = earlier(h.due, limit)
 		}
 		m.emit(now, record.Event{Kind: record.HookStart, Level: slog.LevelDebug, Msg: "hook starts", Hook: h.Name})
 		m.do(Action{Kind: SpawnHook, ID: i})
@@ -45,8 +51,22 @@ func (m *machine) runHooks(now time.Time, at plan.Point, limit time.Time) bool {
 	return true
 }
 
-// hooksRunning says whether a hook of a point is still to end.
-func (m *machine) hooksRunning(at plan.Point) bool {
+// missed tells of a hook whose turn came too late.
+func (m *machine) missed(now time.Time, h *hook) {
+	h.running, h.done, h.failed = false, true, true
+	m.problems = append(m.problems, "hook "+h.Name+" did not run: no time was left")
+	m.emit(now, record.Event{Kind: record.HookEnd, Level: slog.LevelWarn, Msg: "did not run: no time was left", Hook: h.Name, Code: -1})
+}
+
+// skipHooks leaves the hooks of a point out.
+func (m *machine) skipHooks(at plan.Point) {
+	for i := range m.hooks {
+		m.hooks[i].done = m.hooks[i].done || m.hooks[i].At == at
+	}
+}
+
+// hooksLeft says whether a hook of a point is still to end.
+func (m *machine) hooksLeft(at plan.Point) bool {
 	for i := range m.hooks {
 		if h := &m.hooks[i]; h.At == at && !h.done {
 			return true
@@ -55,14 +75,27 @@ func (m *machine) hooksRunning(at plan.Point) bool {
 	return false
 }
 
-// hookLive says whether a hook of a point runs.
-func (m *machine) hookLive(at plan.Point) bool {
+// hookLive says whether a hook runs.
+func (m *machine) hookLive() bool {
 	for i := range m.hooks {
-		if h := &m.hooks[i]; h.At == at && h.running {
+		if m.hooks[i].running {
 			return true
 		}
 	}
 	return false
+}
+
+// hookStarted: a hook is there. Its start may have taken so long that what it
+// should have been told meanwhile is its due now.
+func (m *machine) hookStarted(now time.Time, e Event) {
+	h := &m.hooks[e.ID]
+	h.there = true
+	switch {
+	case h.done:
+		m.do(Action{Kind: SignalHook, ID: e.ID, Signal: syscall.SIGKILL})
+	case h.told:
+		m.tellStop(e.ID)
+	}
 }
 
 // hookEnded: a hook is over; what it held up goes on.
@@ -79,7 +112,7 @@ func (m *machine) hookEnded(now time.Time, e Event) {
 	}
 	m.totals.Hooks[h.Name] = record.HookResult{Took: took}
 	event := record.Event{Kind: record.HookEnd, Level: slog.LevelDebug, Msg: "hook done", Hook: h.Name, Code: e.Code, Took: took}
-	if e.Err != nil || e.Code != 0 {
+	if (e.Err != nil || e.Code != 0) && !h.told {
 		h.failed = true
 		event.Level, event.Msg, event.Err = slog.LevelWarn, "hook failed", errText(e.Err)
 		m.problems = append(m.problems, fmt.Sprintf("hook %s failed with code %d %s", h.Name, e.Code, errText(e.Err)))
@@ -93,11 +126,12 @@ func (m *machine) afterHook(now time.Time, h *hook) {
 	switch {
 	case h.At == plan.PreStart && !m.stoppingNow():
 		if h.failed {
+			m.startCode = h.code
 			m.begin(now, byEnd, fmt.Sprintf("hook %s failed with code %d", h.Name, h.code))
 			return
 		}
 		m.proceed(now)
-	case (h.At == plan.PreStart || h.At == plan.PostReady) && m.phase == record.Stop:
+	case m.phase == record.Stop:
 		m.stopOver(now)
 	case h.At == plan.PreStop && (m.phase == record.Delay || m.phase == record.Drain):
 		if m.runHooks(now, plan.PreStop, m.t0.Add(m.plan.Front)) && m.front.over {
@@ -113,50 +147,54 @@ func (m *machine) afterHook(now time.Time, h *hook) {
 // hooksDue kills each hook whose time is over and goes on.
 func (m *machine) hooksDue(now time.Time) {
 	for i := range m.hooks {
-		h := &m.hooks[i]
-		if !h.running || h.slain || now.Before(h.due) {
-			continue
+		if h := &m.hooks[i]; h.running && !now.Before(h.due) {
+			m.overrunHook(now, i, h.due)
+			m.killHook(now, i)
 		}
-		m.overrunHook(now, i, h.due)
-		m.killHook(i)
-		h.code = 137
-		m.hookEnded(now, Event{Kind: HookEnded, ID: i, Code: 137, Killed: syscall.SIGKILL})
 	}
 }
 
 // overrunHook tells that a hook was still going at its deadline.
 func (m *machine) overrunHook(now time.Time, i int, due time.Time) {
 	h := &m.hooks[i]
-	e := record.Event{Msg: "hook still running at its deadline", Hook: h.Name, Phase: "hook"}
-	if !m.stoppingNow() {
-		e.Kind, e.Level, e.Late = record.Overrun, slog.LevelWarn, now.Sub(due)
-		m.emit(now, e)
-		return
-	}
-	m.overrun(now, e, "hook "+h.Name, due)
+	m.overrun(now, record.Event{Phase: "hook", Msg: "hook still running at its deadline", Hook: h.Name, Deadline: h.Timeout}, "hook "+h.Name, due)
 }
 
-// killHook ends a hook at once; its group with it.
-func (m *machine) killHook(i int) {
-	h := &m.hooks[i]
-	if h.slain {
-		return
-	}
-	h.slain = true
+// killHook ends a hook at once, its group with it, and counts it as over: one
+// in a wait that SIGKILL does not end would else hold everything up.
+func (m *machine) killHook(now time.Time, i int) {
 	m.do(Action{Kind: SignalHook, ID: i, Signal: syscall.SIGKILL})
+	m.hookEnded(now, Event{Kind: HookEnded, ID: i, Code: codeKilled, Killed: syscall.SIGKILL})
 }
 
-// stopStartHooks: a hook that runs before the processes gets SIGTERM when a
-// stop comes, and is killed at kill_at at the latest.
-func (m *machine) stopStartHooks(now time.Time) {
+// killHooks ends the hooks that run of some points, of all if none is given.
+func (m *machine) killHooks(now time.Time, at ...plan.Point) {
 	for i := range m.hooks {
-		h := &m.hooks[i]
-		if h.running && (h.At == plan.PreStart || h.At == plan.PostReady) {
-			m.do(Action{Kind: SignalHook, ID: i, Signal: syscall.SIGTERM})
-			m.do(Action{Kind: SignalHook, ID: i, Signal: syscall.SIGCONT})
-			if h.due.After(m.killAt) {
-				h.due = m.killAt
+		if h := &m.hooks[i]; h.running && (len(at) == 0 || slices.Contains(at, h.At)) {
+			m.killHook(now, i)
+		}
+	}
+}
+
+// stopStartHooks: a hook that runs before or beside the processes gets SIGTERM
+// when a stop comes, and is killed when what is left behind would be.
+func (m *machine) stopStartHooks(now time.Time) {
+	limit := m.killAt
+	if m.trigger == byEnd {
+		limit = earlier(limit, now.Add(restAfterEnd))
+	}
+	for i := range m.hooks {
+		if h := &m.hooks[i]; h.running {
+			h.told, h.due = true, earlier(h.due, limit)
+			if h.there {
+				m.tellStop(i)
 			}
 		}
 	}
+}
+
+// tellStop sends a hook its stop signal.
+func (m *machine) tellStop(i int) {
+	m.do(Action{Kind: SignalHook, ID: i, Signal: syscall.SIGTERM})
+	m.do(Action{Kind: SignalHook, ID: i, Signal: syscall.SIGCONT})
 }

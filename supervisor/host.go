@@ -124,13 +124,14 @@ const (
 	Reaped                        // an orphan was reaped, or no child is left
 	SignalFailed                  // a signal could not be sent
 	Fault                         // a panic in graced itself
+	Pinged                        // somebody wants to know whether the loop lives
 	Due                           // the time that the machine asked for has come
 	eventKinds
 )
 
 var eventNames = [eventKinds]string{
 	"caught", "spawned", "not_spawned", "exited", "suspended", "hook_started", "hook_ended", "listening",
-	"listeners", "told", "askers", "identified", "looked", "surveyed", "reaped", "signal_failed", "fault", "due",
+	"listeners", "told", "askers", "identified", "looked", "surveyed", "reaped", "signal_failed", "fault", "pinged", "due",
 }
 
 func (k EventKind) String() string { return eventNames[k] }

@@ -2,14 +2,11 @@ package supervisor
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
 
 	"graced/internal/plan"
-	"graced/internal/record"
 )
 
 // Loop runs the supervisor's one loop.
@@ -28,30 +25,26 @@ type Loop struct {
 	Inbox chan Event
 	// Gone is done when the loop is over.
 	Gone context.Context
+
+	queue    []Action // what is still to be carried out
+	panicked bool     // in the machine or this loop
 }
 
 // Run starts what the plan says and returns graced's exit code when the
 // shutdown is over.
 func (l *Loop) Run() int {
 	m := newMachine(l.Plan, time.Now())
-	l.carryOut(m, m.launch(time.Now()))
+	l.guard(m, func() { l.carryOut(m, m.launch(time.Now())) })
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	for !m.done {
-		l.round(m, timer)
+		l.guard(m, func() { l.round(m, timer) })
 	}
 	return m.code
 }
 
-// round waits for one thing to happen and lets the machine act on it. A panic
-// in the machine is an event like others; one that comes again while a
-// shutdown runs leaves the deadlines as they are, since the timer goes on.
+// round waits for one thing to happen and lets the machine act on it.
 func (l *Loop) round(m *machine, timer *time.Timer) {
-	defer func() {
-		if v := recover(); v != nil {
-			l.recovered(m, v)
-		}
-	}()
 	var due <-chan time.Time
 	if next := m.next(); !next.IsZero() {
 		timer.Reset(time.Until(next))
@@ -60,52 +53,76 @@ func (l *Loop) round(m *machine, timer *time.Timer) {
 	select {
 	case <-l.Signals:
 		for _, sig := range l.ordered(l.TakeSignals()) {
-			l.take(m, Event{Kind: Caught, Signal: sig, Stop: l.stops(m, sig)})
+			l.guard(m, func() { l.take(m, Event{Kind: Caught, Signal: sig, Stop: l.stops(m, sig)}) })
 		}
 	case <-l.Children:
-		for _, e := range l.TakeChildren() {
-			l.take(m, e)
-		}
+		l.children(m)
 		l.take(m, Event{Kind: Reaped})
 	case e := <-l.Inbox:
 		l.take(m, e)
 	case <-due:
-		l.take(m, Event{Kind: Due})
+		l.due(m)
 	}
 }
 
-// take steps through e and everything that its actions bring at once.
+// take steps through e. Whatever came late, deadlines come first: after a
+// stall the loop goes straight to what is due now.
 func (l *Loop) take(m *machine, e Event) {
-	now := time.Now()
-	// Whatever came late, deadlines come first: after a stall the loop goes
-	// straight to what is due now.
-	if next := m.next(); e.Kind != Due && !next.IsZero() && !now.Before(next) {
-		l.carryOut(m, m.step(now, Event{Kind: Due}))
+	l.due(m)
+	l.step(m, e)
+}
+
+// due lets the machine act on the time, if one has come that it asked for. What
+// is known of the children comes before: one that ended during a stall did
+// not miss its deadline.
+func (l *Loop) due(m *machine) {
+	late := func() bool {
+		next := m.next()
+		return !next.IsZero() && !time.Now().Before(next)
 	}
-	l.carryOut(m, m.step(now, e))
+	if !late() {
+		return
+	}
+	if l.children(m); late() {
+		l.step(m, Event{Kind: Due})
+	}
+}
+
+// children takes in what happened to the children. There is at most a start
+// and an end of each, so that no flood of them can hold up a deadline.
+func (l *Loop) children(m *machine) {
+	for _, e := range l.TakeChildren() {
+		l.step(m, e)
+	}
+}
+
+// step steps through e and everything that its actions bring at once.
+func (l *Loop) step(m *machine, e Event) {
+	l.guard(m, func() { l.carryOut(m, m.step(time.Now(), e)) })
 	if e.Done != nil {
 		close(e.Done)
 	}
 }
 
 // carryOut hands actions to the host, and steps through what they bring. The
-// snapshot is published last, so that whoever reads it sees a whole step.
+// snapshot is published last, so that whoever reads it sees a whole step; but
+// also before anybody is told to stop, since not ready comes first.
 func (l *Loop) carryOut(m *machine, actions []Action) {
-	for len(actions) > 0 {
-		a := actions[0]
-		actions = actions[1:]
-		if a.Kind == Emit {
-			l.Host.Emit(a.Event)
+	for l.queue = append(l.queue, actions...); len(l.queue) > 0; {
+		a := l.queue[0]
+		l.queue = l.queue[1:]
+		switch a.Kind {
+		case Emit:
+			l.emit(a.Event)
 			continue
+		case Spawn, SpawnHook, WriteReport, Signal:
+			l.publish(m)
 		}
-		if a.Kind == Spawn || a.Kind == SpawnHook || a.Kind == WriteReport || a.Kind == Signal {
-			l.Host.Publish(m.snapshot(time.Now())) // not ready before anybody is told to stop
-		}
-		if e, ok := l.Host.Do(a); ok {
-			actions = append(actions, m.step(time.Now(), e)...)
+		if e, ok := l.do(a); ok {
+			l.queue = append(l.queue, m.step(time.Now(), e)...)
 		}
 	}
-	l.Host.Publish(m.snapshot(time.Now()))
+	l.publish(m)
 }
 
 // ordered puts the stop signals last, so that what came with one is
@@ -124,70 +141,29 @@ func b2i(b bool) int {
 	return 0
 }
 
-// stops says whether sig is a stop signal, given what the processes are.
+// stops says whether sig is a stop signal, given what the processes are: one of
+// the list, unless the main process means something else by it, or the own
+// one of any of them.
 func (l *Loop) stops(m *machine, sig syscall.Signal) bool {
 	if !l.Plan.MayStop(sig) {
 		return false
 	}
-	if l.Plan.StopsSet {
+	listed := slices.Contains(l.Plan.Stops, sig)
+	main := l.Plan.Main
+	if l.Plan.StopsSet || listed && !m.procs[main].live() {
 		return true
 	}
-	main := l.Plan.Main
-	if m.procs[main].live() && !l.Plan.StopsFor(sig, l.Host.Identify(main)) {
-		// not the main one's; perhaps another's own
-		for i := range m.procs {
-			if i != main && m.procs[i].live() && !slices.Contains(l.Plan.Stops, sig) && l.Plan.StopsFor(sig, l.Host.Identify(i)) {
+	id := l.Host.Identify(main)
+	if listed || l.Plan.StopsFor(sig, id) {
+		return l.Plan.StopsFor(sig, id)
+	}
+	for i := range m.procs {
+		if other := l.Host.Identify(i); i != main && m.procs[i].live() {
+			other.Terminal = id.Terminal // the SIGWINCH of a resize means no stop to httpd beside it either
+			if l.Plan.StopsFor(sig, other) {
 				return true
 			}
 		}
-		return false
 	}
-	return slices.Contains(l.Plan.Stops, sig) || m.procs[main].live()
-}
-
-// recovered turns a panic of the loop into a fault of the machine. If the
-// machine cannot even take that in, everything gets SIGKILL at kill_at by
-// what is left of it: see emergency.
-func (l *Loop) recovered(m *machine, v any) {
-	defer func() {
-		if again := recover(); again != nil {
-			l.emergency(m, again)
-		}
-	}()
-	l.Host.Emit(record.Event{Time: time.Now(), Kind: record.Signal, Level: 8, Msg: "panic in graced", Offset: record.Before, Err: fmt.Sprint(v) + "\n" + string(debug.Stack())})
-	l.carryOut(m, m.step(time.Now(), Event{Kind: Fault, Where: "loop", Err: fmt.Errorf("%v", v)}))
-}
-
-// emergency ends what runs without the machine: the stop signal to everything,
-// the planned time, SIGKILL.
-func (l *Loop) emergency(m *machine, v any) {
-	m.done = true
-	m.code = 125
-	wait := l.Plan.KillAt
-	if !m.t0.IsZero() {
-		wait = time.Until(m.killAt)
-	}
-	for i := range m.procs {
-		l.Host.Do(Action{Kind: Signal, ID: i, Signal: syscall.SIGTERM})
-		l.Host.Do(Action{Kind: Signal, ID: i, Signal: syscall.SIGCONT})
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for left := true; left; {
-		select {
-		case <-timer.C:
-			left = false
-		case <-l.Children:
-			for _, e := range l.TakeChildren() {
-				if e.Kind == Exited && e.ID == l.Plan.Main {
-					m.code = e.Code
-					left = false
-				}
-			}
-		case <-l.Signals:
-			l.TakeSignals()
-		case <-l.Inbox:
-		}
-	}
-	l.Host.Do(Action{Kind: KillAll})
+	return false
 }

@@ -1,15 +1,12 @@
 package supervisor
 
 import (
-	"fmt"
 	"log/slog"
-	"slices"
 	"syscall"
 	"time"
 
 	"graced/internal/plan"
 	"graced/internal/record"
-	"graced/signals"
 )
 
 // machine is all state of the supervisor. Only step changes it, and step
@@ -36,12 +33,15 @@ type machine struct {
 	trigger  trigger
 	came     syscall.Signal // the stop signal that started it
 	cause    string
-	repeats  int
+
+	startCode  int // of what ended the start, if something did
+	interrupts int // SIGINT that came as stop signals
+	repeats    int // stop signals that came once the shutdown had started
 
 	front front // the delay and the drain
 	rest  rest
 	kill  kill
-	tidy  tidy
+	tidy  time.Time // when the post_stop hooks must be over
 
 	phases   []record.PhaseTime
 	totals   record.Totals
@@ -77,11 +77,10 @@ type process struct {
 
 	ladder []syscall.Signal
 	rung   int       // index in ladder of the last signal sent, -1 before
-	last   time.Time // when it was sent
 	due    time.Time // when the next one is
-	sent   []syscall.Signal
-	slain  bool // graced sent SIGKILL
-	deaf   bool // signals to it are refused
+	called bool      // it was asked what the process is, past its latest time
+	slain  bool      // graced sent SIGKILL
+	deaf   bool      // signals to it are refused
 }
 
 // state is where a process is in its life.
@@ -116,14 +115,17 @@ func newMachine(p *plan.Plan, now time.Time) *machine {
 
 // step takes one event in and gives what is to be done.
 func (m *machine) step(now time.Time, e Event) []Action {
-	m.actions = nil
-	if m.done {
-		return nil
-	}
-	if handle := table[m.phase][e.Kind]; handle != nil {
+	if handle := table[m.phase][e.Kind]; handle != nil && !m.done {
 		handle(m, now, e)
 	}
-	return m.actions
+	return m.take()
+}
+
+// take hands out what is to be done, once.
+func (m *machine) take() []Action {
+	actions := m.actions
+	m.actions = nil
+	return actions
 }
 
 // main is the main process.
@@ -160,13 +162,15 @@ func (m *machine) enter(now time.Time, phase record.Phase) {
 	m.phase = phase
 }
 
-// overrun tells of something that was still going at its deadline.
+// overrun tells of something that was still going at its deadline. Before a
+// shutdown what.Deadline counts from its own start.
 func (m *machine) overrun(now time.Time, what record.Event, name string, due time.Time) {
 	late := max(0, now.Sub(due))
-	offset := due.Sub(m.t0)
-	what.Kind, what.Level = record.Overrun, slog.LevelWarn
-	what.Deadline, what.Late = offset, late
-	m.overruns = append(m.overruns, record.ReportOverrun{What: name, Deadline: offset, Late: late})
+	what.Kind, what.Level, what.Late = record.Overrun, slog.LevelWarn, late
+	if m.stoppingNow() {
+		what.Deadline = due.Sub(m.t0)
+	}
+	m.overruns = append(m.overruns, record.ReportOverrun{What: name, Deadline: what.Deadline, Late: late})
 	m.totals = m.totals.Clone()
 	if m.totals.Overruns == nil {
 		m.totals.Overruns = map[string]record.Overshoot{}
@@ -181,21 +185,9 @@ func (m *machine) overrun(now time.Time, what record.Event, name string, due tim
 	m.emit(now, what)
 }
 
-// send sends sig to process i and counts it. forwarded: not a stop signal.
-func (m *machine) send(i int, sig syscall.Signal, forwarded bool) {
-	m.do(Action{Kind: Signal, ID: i, Signal: sig})
-	if !forwarded {
-		m.procs[i].sent = append(m.procs[i].sent, sig)
-		return
-	}
-	m.totals = m.totals.Clone()
-	if m.totals.SignalsForwarded == nil {
-		m.totals.SignalsForwarded = map[record.Forwarded]uint64{}
-	}
-	m.totals.SignalsForwarded[record.Forwarded{Process: m.procs[i].Name, Signal: signals.Name(sig)}]++
-}
-
-// next is when the machine wants to be woken, zero if it does not.
+// next is when the machine wants to be woken, zero if it does not. Each time that
+// is named here is dealt with by the phase's answer to Due, else the loop
+// would spin; and each phase of a shutdown names one that cannot fail to come.
 func (m *machine) next() time.Time {
 	var at time.Time
 	want := func(t time.Time) {
@@ -208,22 +200,19 @@ func (m *machine) next() time.Time {
 			want(m.hooks[i].due)
 		}
 	}
-	want(m.front.lookNext)
-	if !m.stoppingNow() || m.done {
-		return at
-	}
-	want(m.deadline)
 	switch m.phase {
-	case record.Delay:
+	case record.Starting, record.Running:
+		want(m.front.next)
+	case record.Delay, record.Drain:
 		want(m.front.due)
 		want(m.front.next)
 		want(m.killAt)
-	case record.Drain:
-		want(m.front.due)
-		want(m.killAt)
 	case record.Stop:
 		for i := range m.procs {
-			if p := &m.procs[i]; p.state == stopping && p.rung >= 0 {
+			switch p := &m.procs[i]; p.state {
+			case running:
+				want(m.latest(p))
+			case stopping:
 				want(p.due)
 			}
 		}
@@ -235,82 +224,15 @@ func (m *machine) next() time.Time {
 	case record.Killing:
 		want(m.kill.due)
 		want(m.kill.next)
-	case record.Cleanup:
-		want(m.tidy.due)
 	}
 	return at
 }
 
-// caught takes a signal in, in any phase.
-func (m *machine) caught(now time.Time, e Event) {
-	name := signals.Name(e.Signal)
-	m.totals = m.totals.Clone()
-	if m.totals.SignalsReceived == nil {
-		m.totals.SignalsReceived = map[string]uint64{}
+// soon is e, where it is later than now; else a moment from now, so that who
+// answers with a time that is over cannot make the loop spin.
+func soon(now, e time.Time) time.Time {
+	if e.After(now) {
+		return e
 	}
-	m.totals.SignalsReceived[name]++
-	m.emit(now, record.Event{Kind: record.Signal, Level: slog.LevelDebug, Msg: "signal received", Signal: name})
-	if !e.Stop {
-		m.forward(now, e.Signal)
-		return
-	}
-	if !m.stoppingNow() {
-		by := bySignal
-		if e.Signal == syscall.SIGINT && m.plan.Platform.InterruptIsPerson() {
-			by = byPerson
-		}
-		m.came = e.Signal
-		m.begin(now, by, name)
-		return
-	}
-	m.repeat(now, e.Signal)
-}
-
-// forward passes a signal on to the processes, rewritten as each wants it.
-func (m *machine) forward(now time.Time, sig syscall.Signal) {
-	for i := range m.procs {
-		p := &m.procs[i]
-		to := p.Rewrite.Apply(sig)
-		switch {
-		case to == 0:
-		case p.live():
-			m.pass(now, i, to)
-		case (p.state == waiting || p.state == spawning) && !slices.Contains(p.pending, to):
-			p.pending = append(p.pending, to)
-		}
-	}
-}
-
-func (m *machine) pass(now time.Time, i int, sig syscall.Signal) {
-	m.send(i, sig, true)
-	m.emit(now, record.Event{Kind: record.Forward, Level: slog.LevelDebug, Msg: "signal passed on",
-		Process: m.procs[i].Name, Signal: signals.Name(sig)})
-}
-
-// signalFailed takes note of a signal that could not be sent. ESRCH is no
-// failure: the process is gone and its exit is on its way.
-func (m *machine) signalFailed(now time.Time, e Event) {
-	if e.Err == syscall.ESRCH {
-		return
-	}
-	p := &m.procs[e.ID]
-	if p.deaf {
-		return
-	}
-	p.deaf = true
-	text := fmt.Sprintf("cannot send %s to process %s (pid %d): %v; it runs as another user that graced may not signal", signals.Name(e.Signal), p.Name, p.pid, e.Err)
-	m.problems = append(m.problems, text)
-	m.emit(now, record.Event{Kind: record.Forward, Level: slog.LevelWarn, Msg: "signal refused",
-		Process: p.Name, PID: p.pid, Signal: signals.Name(e.Signal), Err: e.Err.Error()})
-}
-
-// suspended: a main that holds the terminal was stopped by a key or by its own
-// reading or writing. There is no shell above that could continue it.
-func (m *machine) suspended(now time.Time, e Event) {
-	switch e.Signal {
-	case syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
-		if m.procs[e.ID].live() {
-			m.do(Action{Kind: Continue, ID: e.ID})
-		}
-	}
+	return now.Add(lookEach)
 }

@@ -6,6 +6,7 @@ import (
 
 	"graced/internal/plan"
 	"graced/internal/record"
+	"graced/signals"
 )
 
 // snapshot is the state as everybody may read it.
@@ -52,11 +53,11 @@ func (m *machine) report(now time.Time) *record.Report {
 			continue
 		}
 		one := record.ReportProcess{Name: p.Name, Code: p.code, Took: p.ended.Sub(m.t0)}
-		if n := len(p.sent); n > 0 {
-			one.Signal = p.sent[n-1].String()
-		}
-		if p.slain {
+		switch {
+		case p.slain:
 			one.Signal = "SIGKILL"
+		case p.rung >= 0:
+			one.Signal = signals.Name(p.ladder[p.rung])
 		}
 		r.Processes = append(r.Processes, one)
 	}

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,14 +15,13 @@ import (
 // launch is the first step: hooks that come before, then the processes that
 // wait for nobody.
 func (m *machine) launch(now time.Time) []Action {
-	m.actions = nil
 	m.emit(now, record.Event{Kind: record.Start, Level: slog.LevelDebug, Msg: "graced started", Attrs: []slog.Attr{
 		slog.String("grace", plan.Duration(m.plan.Grace)), slog.String("budget", plan.Duration(m.plan.Budget)), slog.String("platform", m.plan.Platform.Name)}})
 	for _, w := range m.plan.Warnings {
 		m.emit(now, record.Event{Kind: record.Start, Level: slog.LevelWarn, Msg: w.String()})
 	}
 	m.proceed(now)
-	return m.actions
+	return m.take()
 }
 
 // proceed starts what is next: the pre_start hooks one by one, then each
@@ -42,9 +42,9 @@ func (m *machine) proceed(now time.Time) {
 		}
 		all = all && p.state != waiting && p.state != spawning
 	}
-	m.front.lookNext = time.Time{}
-	if m.awaited() {
-		m.front.lookNext = now.Add(lookEach)
+	m.front.next = time.Time{}
+	if m.anyAwaited() {
+		m.front.next = now.Add(lookEach)
 	}
 	if all && m.phase == record.Starting {
 		m.enter(now, record.Running)
@@ -59,23 +59,31 @@ const lookEach = 100 * time.Millisecond
 // readiness nobody described is ready once it runs.
 func (m *machine) mayStart(p *process) bool {
 	for _, j := range p.After {
-		dep := &m.procs[j]
-		if !dep.begun || dep.Ready.Set() && dep.Ready.V == plan.ReadyListening && !m.listener {
+		if dep := &m.procs[j]; !dep.begun || m.slow(dep) {
 			return false
 		}
 	}
 	return true
 }
 
-// awaited says whether a process waits for a listener.
-func (m *machine) awaited() bool {
+// slow says whether p is still to become ready, where that was described.
+func (m *machine) slow(p *process) bool {
+	return p.Ready.Set() && p.Ready.V == plan.ReadyListening && !m.listener
+}
+
+// awaited says whether a process waits for p, which runs or did so, to be ready.
+func (m *machine) awaited(p *process) bool {
+	if !p.begun || !m.slow(p) {
+		return false
+	}
+	return slices.ContainsFunc(p.Before, func(j int) bool { return m.procs[j].state == waiting })
+}
+
+// anyAwaited says whether a process waits for a listener.
+func (m *machine) anyAwaited() bool {
 	for i := range m.procs {
-		if p := &m.procs[i]; p.state == waiting && !m.listener {
-			for _, j := range p.After {
-				if dep := &m.procs[j]; dep.begun && dep.Ready.Set() && dep.Ready.V == plan.ReadyListening {
-					return true
-				}
-			}
+		if m.awaited(&m.procs[i]) {
+			return true
 		}
 	}
 	return false
@@ -91,15 +99,29 @@ func (m *machine) spawned(now time.Time, e Event) {
 		m.pass(now, e.ID, sig)
 	}
 	p.pending = nil
-	switch {
-	case m.phase == record.Stop:
-		m.do(Action{Kind: IdentifyAll})
-	case m.phase == record.Rest || m.phase == record.Killing || m.phase == record.Cleanup:
+	switch m.phase {
+	case record.Delay, record.Drain:
+		if !m.anyBefore() {
+			m.frontOver(now) // nobody has been sent to what starts only now
+		}
+	case record.Stop:
+		m.nextTurn(now)
+	case record.Killing, record.Cleanup:
 		m.slay(now, e.ID)
 	default:
 		m.proceed(now)
+		m.settle(now)
 	}
-	m.settle(now)
+}
+
+// anyBefore says whether a process runs that did so before the shutdown.
+func (m *machine) anyBefore() bool {
+	for i := range m.procs {
+		if p := &m.procs[i]; p.live() && p.started.Before(m.t0) {
+			return true
+		}
+	}
+	return false
 }
 
 // notSpawned: a process could not be started. Half of what was asked for is
@@ -113,6 +135,7 @@ func (m *machine) notSpawned(now time.Time, e Event) {
 	case m.stoppingNow():
 		m.ended(now, e.ID)
 	default:
+		m.startCode = e.Code
 		m.begin(now, byEnd, fmt.Sprintf("process %s could not be started", p.Name))
 	}
 }
@@ -137,10 +160,13 @@ func (m *machine) exited(now time.Time, e Event) {
 		m.ended(now, e.ID)
 		return
 	}
-	if p.Main {
+	switch {
+	case p.Main:
 		m.begin(now, byEnd, fmt.Sprintf("process %s ended with code %d", p.Name, e.Code))
+	case m.awaited(p):
+		m.startCode = e.Code
+		m.begin(now, byEnd, fmt.Sprintf("process %s ended with code %d before it was ready", p.Name, e.Code))
 	}
-	m.settle(now)
 }
 
 // heard: a listener of the processes was found when somebody asked.
@@ -165,8 +191,8 @@ func (m *machine) readyMode(p *process) plan.Ready { return p.Ready.Or(plan.Read
 // that a process waits for.
 func (m *machine) startDue(now time.Time, e Event) {
 	m.hooksDue(now)
-	if next := m.front.lookNext; !next.IsZero() && !now.Before(next) {
-		m.front.lookNext = time.Time{}
+	if next := m.front.next; !next.IsZero() && !now.Before(next) {
+		m.front.next = time.Time{}
 		m.do(Action{Kind: FindListeners})
 	}
 }
@@ -177,8 +203,8 @@ func (m *machine) found(now time.Time, e Event) {
 		m.heard(now, e)
 		return
 	}
-	if m.awaited() {
-		m.front.lookNext = now.Add(lookEach)
+	if m.anyAwaited() {
+		m.front.next = now.Add(lookEach)
 	}
 }
 

@@ -19,45 +19,51 @@ func init() {
 	table = map[record.Phase][eventKinds]handler{
 		record.Starting: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, Suspended: (*machine).suspended, HookEnded: (*machine).hookEnded,
+			Exited: (*machine).exited, Suspended: (*machine).suspended,
+			HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
 			Listening: (*machine).heard, Listeners: (*machine).found, SignalFailed: (*machine).signalFailed,
 			Fault: (*machine).fault, Due: (*machine).startDue,
 		},
 		record.Running: {
 			Caught: (*machine).caught, Exited: (*machine).exited, Suspended: (*machine).suspended,
-			HookEnded: (*machine).hookEnded, Listening: (*machine).heard, Listeners: (*machine).found,
+			HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
+			Listening: (*machine).heard, Listeners: (*machine).found,
 			SignalFailed: (*machine).signalFailed, Fault: (*machine).fault, Due: (*machine).startDue,
 		},
 		record.Delay: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, Suspended: (*machine).suspended, HookEnded: (*machine).hookEnded,
+			Exited: (*machine).exited, Suspended: (*machine).suspended,
+			HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
 			Listeners: (*machine).listeners, Told: (*machine).told, Askers: (*machine).askers,
 			SignalFailed: (*machine).signalFailed, Fault: (*machine).fault, Due: (*machine).delayDue,
 		},
 		record.Drain: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, Suspended: (*machine).suspended, HookEnded: (*machine).hookEnded,
+			Exited: (*machine).exited, Suspended: (*machine).suspended,
+			HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
 			Identified: (*machine).drainIdentified, Looked: (*machine).looked,
 			SignalFailed: (*machine).signalFailed, Fault: (*machine).fault, Due: (*machine).drainDue,
 		},
 		record.Stop: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, Suspended: (*machine).suspended, HookEnded: (*machine).hookEnded,
+			Exited: (*machine).exited, Suspended: (*machine).suspended,
+			HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
 			Identified: (*machine).stopIdentified, SignalFailed: (*machine).signalFailed,
 			Fault: (*machine).fault, Due: (*machine).stopDue,
 		},
 		record.Rest: {
-			Caught: (*machine).caught, Looked: (*machine).restLooked, Surveyed: (*machine).restSurveyed,
-			Reaped: (*machine).restReaped, Fault: (*machine).fault, Due: (*machine).restDue,
+			Caught: (*machine).caught, HookStarted: (*machine).hookStarted,
+			Looked: (*machine).restLooked, Surveyed: (*machine).restSurveyed, Reaped: (*machine).restReaped, Fault: (*machine).fault, Due: (*machine).restDue,
 		},
 		record.Killing: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, HookEnded: (*machine).hookEnded, Surveyed: (*machine).killSurveyed,
-			Reaped: (*machine).killReaped, Fault: (*machine).fault, Due: (*machine).killDue,
+			Exited: (*machine).exited, HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
+			Surveyed: (*machine).killSurveyed, Reaped: (*machine).killReaped, Fault: (*machine).fault, Due: (*machine).killDue,
 		},
 		record.Cleanup: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
-			Exited: (*machine).exited, HookEnded: (*machine).hookEnded, Fault: (*machine).fault, Due: (*machine).cleanupDue,
+			Exited: (*machine).exited, HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
+			Fault: (*machine).fault, Due: (*machine).cleanupDue,
 		},
 	}
 }
@@ -71,43 +77,43 @@ const (
 	notYet        = "only a shutdown looks at that"
 	noWaitForThem = "only the rest and the kill wait for what was left behind"
 	onlyDelay     = "only the delay waits for those who ask"
-	onlyNote      = "the hook counts as running since it was asked for"
+	justPing      = "that it was taken in is all that was asked"
 )
 
 // empty has the cells that table leaves out, each with its reason.
 var empty = map[record.Phase]map[EventKind]string{
 	record.Starting: {
-		HookStarted: onlyNote, Told: onlyDelay, Askers: nobodyAsked, Identified: nobodyAsked,
+		Pinged: justPing, Told: onlyDelay, Askers: nobodyAsked, Identified: nobodyAsked,
 		Looked: nobodyAsked, Surveyed: nobodyAsked, Reaped: noWaitForThem,
 	},
 	record.Running: {
-		Spawned: allStarted, NotSpawned: allStarted, HookStarted: onlyNote, Told: notYet, Askers: nobodyAsked,
+		Pinged: justPing, Spawned: allStarted, NotSpawned: allStarted, Told: notYet, Askers: nobodyAsked,
 		Identified: nobodyAsked, Looked: nobodyAsked, Surveyed: nobodyAsked, Reaped: noWaitForThem,
 	},
 	record.Delay: {
-		HookStarted: onlyNote, Listening: latched, Identified: nobodyAsked, Looked: nobodyAsked,
+		Pinged: justPing, Listening: latched, Identified: nobodyAsked, Looked: nobodyAsked,
 		Surveyed: nobodyAsked, Reaped: noWaitForThem,
 	},
 	record.Drain: {
-		HookStarted: onlyNote, Listening: latched, Listeners: nobodyAsked, Told: onlyDelay, Askers: nobodyAsked,
+		Pinged: justPing, Listening: latched, Listeners: nobodyAsked, Told: onlyDelay, Askers: nobodyAsked,
 		Surveyed: nobodyAsked, Reaped: noWaitForThem,
 	},
 	record.Stop: {
-		HookStarted: onlyNote, Listening: latched, Listeners: nobodyAsked, Told: onlyDelay, Askers: nobodyAsked,
+		Pinged: justPing, Listening: latched, Listeners: nobodyAsked, Told: onlyDelay, Askers: nobodyAsked,
 		Looked: nobodyAsked, Surveyed: nobodyAsked, Reaped: noWaitForThem,
 	},
 	record.Rest: {
-		Spawned: allGone, NotSpawned: allGone, Exited: allGone, Suspended: allGone, HookStarted: onlyNote,
+		Pinged: justPing, Spawned: allGone, NotSpawned: allGone, Exited: allGone, Suspended: allGone,
 		HookEnded: allGone, Listening: latched, Listeners: nobodyAsked, Told: onlyDelay, Askers: nobodyAsked,
 		Identified: nobodyAsked, SignalFailed: "what is left gets its signal once; one that refuses it is killed at the end",
 	},
 	record.Killing: {
-		Suspended: "SIGKILL ends a stopped process too", HookStarted: onlyNote, Listening: latched, Listeners: nobodyAsked,
+		Pinged: justPing, Suspended: "SIGKILL ends a stopped process too", Listening: latched, Listeners: nobodyAsked,
 		Told: onlyDelay, Askers: nobodyAsked, Identified: nobodyAsked, Looked: nobodyAsked,
 		SignalFailed: "what cannot be killed is told at the end of this phase",
 	},
 	record.Cleanup: {
-		Suspended: "it is to be killed or could not be", HookStarted: onlyNote, Listening: latched, Listeners: nobodyAsked,
+		Pinged: justPing, Suspended: "it is to be killed or could not be", Listening: latched, Listeners: nobodyAsked,
 		Told: onlyDelay, Askers: nobodyAsked, Identified: nobodyAsked, Looked: nobodyAsked, Surveyed: nobodyAsked,
 		Reaped: noWaitForThem, SignalFailed: "what could not be killed has been told",
 	},

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"unsafe"
 )
 
 // Failed is why the shim could not do its work; nil in any other process.
@@ -22,7 +23,7 @@ var Failed error
 // far as can be known: the Go runtime replaces most dispositions before any
 // code of ours runs, and only SIGHUP, SIGINT, SIGCONT, SIGTSTP, SIGTTIN and
 // SIGTTOU are still as they were. Those are the ones that nohup(1), a shell's
-// background jobs and trap ” set.
+// background jobs and `trap "" HUP` set.
 var Ignored []syscall.Signal
 
 // runtimeVars act on the Go runtime of whoever has them in its environment.
@@ -47,13 +48,32 @@ func init() {
 // shedRuntimeVars starts graced anew, as the same process, without the
 // variables that would act on its runtime. They stay in the environment under
 // hidden names, at their places, and Environ shows them to the children as
-// they were. Without /proc it does nothing.
+// they were. Until here they do act (inittrace=1 has written its lines already).
+// Without /proc it does nothing.
 func shedRuntimeVars() {
 	env := rawEnviron()
 	if hide(env) {
 		// #nosec: this very program, with its own arguments. It returns only if it fails.
 		_ = syscall.Exec("/proc/self/exe", os.Args, env)
 	}
+	if unhide(env) && len(os.Args) > 0 {
+		setName(os.Args[0])
+	}
+}
+
+// setName gives the process the name that ps(1) and pgrep(1) show, which is
+// "exe" after an exec of /proc/self/exe. init runs on the main thread, whose
+// name it is; PR_SET_NAME in prctl(2).
+func setName(path string) {
+	const prSetName = 15
+	base := path
+	for i := range len(path) {
+		if path[i] == '/' {
+			base = path[i+1:]
+		}
+	}
+	name := append([]byte(base), 0)
+	syscall.RawSyscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(&name[0])), 0)
 }
 
 // hide renames the runtimeVars in env and says whether there were any.
@@ -67,12 +87,13 @@ func hide(env []string) (found bool) {
 }
 
 // unhide undoes hide.
-func unhide(env []string) {
+func unhide(env []string) (found bool) {
 	for i, entry := range env {
 		if len(entry) > 0 && entry[0] == hidden[0] && runtimeVar(entry[1:]) {
-			env[i] = entry[1:]
+			env[i], found = entry[1:], true
 		}
 	}
+	return found
 }
 
 // runtimeVar says whether entry, NAME=VALUE, sets one of runtimeVars.

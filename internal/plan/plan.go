@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -30,7 +30,7 @@ type Plan struct {
 	// Drain is what is waited for, and DrainMax how long from the drain's
 	// start where DrainFixed; else until DrainLatest.
 	Drain         Drain
-	DrainByPerson bool // somebody set what is waited for, or how long
+	DrainByPerson bool // somebody set what is waited for, and not to auto
 	DrainMax      time.Duration
 	DrainFixed    bool
 	DrainLatest   time.Duration
@@ -50,6 +50,10 @@ type Plan struct {
 
 	// Warnings are what fits but is worth a second look.
 	Warnings []Problem
+	// Notes are what whoever looks at the plan should know; see note.
+	Notes []Problem
+
+	hooks time.Duration // the sum of the post_stop hooks' time-outs
 }
 
 // Stopping is a process and its place in the shutdown.
@@ -64,6 +68,8 @@ type Stopping struct {
 	Rungs   []PlannedRung
 	Start   time.Duration // the latest time of the first signal
 	End     time.Duration // the latest time of its SIGKILL
+
+	shared bool // the open rungs have got their widths
 }
 
 // PlannedRung is a rung with its times. Signal 0 is auto.
@@ -119,6 +125,7 @@ func New(spec Spec) (*Plan, error) {
 		return nil, bad
 	}
 	p.warn(spec)
+	p.note(spec)
 	return p, nil
 }
 
@@ -133,20 +140,22 @@ func (p *Plan) grace(spec Spec, bad *Problems) {
 	}
 	p.Margin = spec.Margin.Or(min(max(p.Grace/10, 500*time.Millisecond), 5*time.Second))
 	if p.Margin < MinMargin {
-		bad.add(spec.Margin.From, "the margin %v is under the least, %v: graced would race the platform's SIGKILL; leave it out or raise it", p.Margin, MinMargin)
+		bad.add(spec.Margin.From, "the margin %s is under the least, %s: graced would race the platform's SIGKILL; leave it out or raise it", Duration(p.Margin), Duration(MinMargin))
 	}
 	var post time.Duration
 	for _, h := range spec.Hooks {
 		switch h.At {
 		case PostStop:
-			post += h.Timeout
+			post = sum(post, h.Timeout)
 		case PreStop:
-			p.PreStop += h.Timeout
+			p.PreStop = sum(p.PreStop, h.Timeout)
 		}
 	}
 	p.Cleanup = spec.Cleanup.Or(post + spareCleanup)
+	p.hooks = post
 	if p.Cleanup < post {
-		bad.add(spec.Cleanup.From, "cleanup %v is less than the post_stop hooks' time-outs, %v in all; raise it by %v or shorten a hook", p.Cleanup, post, post-p.Cleanup)
+		bad.add(spec.Cleanup.From, "cleanup %s is less than the post_stop hooks' time-outs, %s in all; raise it by %s or shorten a hook", Duration(p.Cleanup), Duration(post), Duration(post-p.Cleanup))
+		(*bad)[len(*bad)-1].Places = hookPlaces(spec.Hooks, PostStop)
 	}
 	p.Budget = p.Grace - p.GraceSpent - p.Margin
 	p.KillAt = p.Budget - p.Cleanup
@@ -193,13 +202,22 @@ func (p *Plan) order(spec Spec, bad *Problems) {
 			p.Processes[j].Before = append(p.Processes[j].Before, i)
 		}
 	}
-	if names := p.cycle(); names != nil {
-		bad.add(p.Processes[0].Source, "the processes wait for one another in a circle: %s; take one out of an `after`", join(names, " → "))
+	if circle := p.cycle(); circle != nil {
+		bad.add(p.Processes[circle[0]].Source, "the processes wait for one another in a circle: %s; take one out of an `after`", p.names(circle))
 	}
 }
 
-// cycle gives the names along a circle of `after`, nil if there is none.
-func (p *Plan) cycle() []string {
+// names joins the names of processes along a way.
+func (p *Plan) names(way []int) string {
+	var names []string
+	for _, i := range way {
+		names = append(names, p.Processes[i].Name)
+	}
+	return strings.Join(names, " → ")
+}
+
+// cycle gives the processes along a circle of `after`, nil if there is none.
+func (p *Plan) cycle() []int {
 	const (
 		unseen = iota
 		open
@@ -207,32 +225,27 @@ func (p *Plan) cycle() []string {
 	)
 	state := make([]int, len(p.Processes))
 	var path []int
-	var visit func(i int) []string
-	visit = func(i int) []string {
+	var visit func(i int) []int
+	visit = func(i int) []int {
 		if state[i] == closed {
 			return nil
 		}
 		path = append(path, i)
 		if state[i] == open {
-			from := slices.Index(path, i)
-			var names []string
-			for _, j := range path[from:] {
-				names = append(names, p.Processes[j].Name)
-			}
-			return names
+			return path[slices.Index(path, i):]
 		}
 		state[i] = open
 		for _, j := range p.Processes[i].After {
-			if names := visit(j); names != nil {
-				return names
+			if circle := visit(j); circle != nil {
+				return circle
 			}
 		}
 		state[i], path = closed, path[:len(path)-1]
 		return nil
 	}
 	for i := range p.Processes {
-		if names := visit(i); names != nil {
-			return names
+		if circle := visit(i); circle != nil {
+			return circle
 		}
 	}
 	return nil
@@ -242,85 +255,9 @@ func (p *Plan) cycle() []string {
 func (p *Plan) warn(spec Spec) {
 	w := (*Problems)(&p.Warnings)
 	if p.DelayByPerson && p.Delay > p.Grace/2 {
-		w.add(spec.Delay.From, "the delay %v is more than half of the grace %v: the program has %v left for its own stop", p.Delay, p.Grace, p.KillAt-p.Front)
+		w.add(spec.Delay.From, "the delay %s is more than half of the grace %s: the program has %s left for its own stop", Duration(p.Delay), Duration(p.Grace), Duration(p.KillAt-p.Front))
 	}
 	if limit := p.Platform.Max; limit > 0 && p.Grace > limit {
-		w.add(p.GraceFrom, "%s gives at most %v, and caps a longer grace without a word; %v will not be kept", p.Platform.Name, limit, p.Grace)
+		w.add(p.GraceFrom, "%s gives at most %s%s; a grace of %s will not be kept", p.Platform.Name, Duration(limit), p.Platform.MaxBy, Duration(p.Grace))
 	}
-}
-
-// Problem is one reason why a plan does not fit, and where it came from.
-type Problem struct {
-	Text   string
-	Source Source
-	// Terms are the parts of a sum that is too large, where it is about one.
-	Terms []Term
-}
-
-// Term is one part of a sum.
-type Term struct {
-	Name   string
-	Value  time.Duration
-	Source Source
-}
-
-// Problems are all the reasons why a plan does not fit.
-type Problems []Problem
-
-func (p *Problems) add(from Source, format string, args ...any) {
-	*p = append(*p, Problem{Text: fmt.Sprintf(format, args...), Source: from})
-}
-
-// Error has a line for each problem.
-func (p Problems) Error() string {
-	var lines []string
-	for _, one := range p {
-		lines = append(lines, one.String())
-	}
-	return join(lines, "\n")
-}
-
-func (p Problem) String() string {
-	if from := p.Source.String(); from != "" {
-		return from + ": " + p.Text
-	}
-	return p.Text
-}
-
-// String says where a setting came from, for a person: --grace, GRACED_GRACE,
-// graced.hcl:3, kubernetes; "" for a default.
-func (s Source) String() string {
-	switch {
-	case s.Kind == ByFile && s.File != "":
-		return fmt.Sprintf("%s:%d,%d", s.File, s.Line, s.Col)
-	default:
-		return s.Name
-	}
-}
-
-func join(parts []string, sep string) string {
-	var b []byte
-	for i, part := range parts {
-		if i > 0 {
-			b = append(b, sep...)
-		}
-		b = append(b, part...)
-	}
-	return string(b)
-}
-
-// Sum lists the terms of a sum that is too large, one a line; "" if the problem
-// is about no sum.
-func (p Problem) Sum() string {
-	var lines []string
-	for _, t := range p.Terms {
-		line := fmt.Sprintf("%s %s", Duration(t.Value), t.Name)
-		if from := t.Source.String(); from != "" {
-			line += " (" + from + ")"
-		} else {
-			line += " (default)"
-		}
-		lines = append(lines, line)
-	}
-	return join(lines, " + ")
 }

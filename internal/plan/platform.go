@@ -11,8 +11,10 @@ import (
 type Platform struct {
 	Name  string
 	Grace time.Duration // its default grace; 0: it has none that could be known
-	// Max is the longest grace that it can be given; 0: no limit known.
-	Max time.Duration
+	// Max is the longest grace that it can be given; 0: no limit known. MaxBy says
+	// what sets that, where it is not the same everywhere.
+	Max   time.Duration
+	MaxBy string
 	// Delay is fixed where the platform's load balancers are known to lag and do
 	// not ask graced; 0: auto.
 	Delay time.Duration
@@ -21,7 +23,8 @@ type Platform struct {
 	// Report is where it reads a container's last words, if it does.
 	Report string
 	// PreStopCounts: a pre-stop hook of the platform's eats of the grace.
-	PreStopCounts bool
+	// PreStopOutside: it has one, and that has a time of its own.
+	PreStopCounts, PreStopOutside bool
 }
 
 // InterruptIsPerson says whether a SIGINT comes from a person here, not from
@@ -34,17 +37,17 @@ const DefaultGrace = 10 * time.Second
 // Platforms has every platform that graced knows by name.
 var Platforms = []Platform{
 	{Name: "docker", Grace: 10 * time.Second, Signal: syscall.SIGTERM},
-	{Name: "compose", Grace: 10 * time.Second, Signal: syscall.SIGTERM},
+	{Name: "compose", Grace: 10 * time.Second, Signal: syscall.SIGTERM, PreStopOutside: true},
 	{Name: "swarm", Grace: 10 * time.Second, Signal: syscall.SIGTERM},
 	{Name: "podman", Grace: 10 * time.Second, Signal: syscall.SIGTERM},
 	{Name: "kubernetes", Grace: 30 * time.Second, Delay: 5 * time.Second, Signal: syscall.SIGTERM, Report: "/dev/termination-log", PreStopCounts: true},
-	{Name: "ecs", Grace: 30 * time.Second, Max: 120 * time.Second, Delay: 5 * time.Second, Signal: syscall.SIGTERM},
-	{Name: "nomad", Grace: 5 * time.Second, Max: 30 * time.Second, Signal: syscall.SIGINT},
+	{Name: "ecs", Grace: 30 * time.Second, Max: 120 * time.Second, MaxBy: " on Fargate", Delay: 5 * time.Second, Signal: syscall.SIGTERM},
+	{Name: "nomad", Grace: 5 * time.Second, Max: 30 * time.Second, MaxBy: " where the client's max_kill_timeout is not raised, and cuts off what is over without a word", Signal: syscall.SIGINT, PreStopOutside: true},
 	{Name: "cloudrun", Grace: 10 * time.Second, Max: 10 * time.Second, Signal: syscall.SIGTERM},
 	{Name: "fly", Grace: 5 * time.Second, Max: 300 * time.Second, Signal: syscall.SIGINT},
 	{Name: "render", Grace: 30 * time.Second, Max: 300 * time.Second, Signal: syscall.SIGTERM},
 	{Name: "heroku", Grace: 30 * time.Second, Max: 30 * time.Second, Signal: syscall.SIGTERM},
-	{Name: "systemd", Grace: 90 * time.Second, Signal: syscall.SIGTERM},
+	{Name: "systemd", Grace: 90 * time.Second, Signal: syscall.SIGTERM, PreStopOutside: true},
 	{Name: "none", Signal: syscall.SIGTERM},
 }
 

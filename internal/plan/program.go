@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"graced/signals"
 )
@@ -15,38 +16,53 @@ type Program struct {
 	First syscall.Signal
 	// Drain is what `drain = "auto"` means for it.
 	Drain Drain
-	// Terminal: First is its stop signal only where no terminal is attached.
+	// NoTerminal: First is its stop signal only where no terminal is attached.
 	NoTerminal bool
 	// Forward has the stop signals that mean something else to it and
 	// are forwarded.
 	Forward []syscall.Signal
 	// Why is the reason, for the plan and the log.
 	Why string
+	// Own is its own time-out after its stop signal; see note.
+	Own Own
 }
 
 // programs holds all knowledge of programs that graced has. Their own documents
 // are the source: nginx "Controlling nginx", httpd "Stopping and Restarting",
 // php-fpm(8), unicorn SIGNALS, haproxy(1), PostgreSQL "Shutting Down the Server",
-// the JVM's "Handle Signals and Exceptions".
+// the JVM's "Handle Signals and Exceptions"; for their own time-outs php-fpm.conf,
+// redis.conf, mongod's parameters, gunicorn's settings, sidekiq's options, Spring
+// Boot "Graceful Shutdown", .NET HostOptions.
 var programs = []Program{
-	{Names: []string{"nginx", "php-fpm", "unicorn master"}, First: syscall.SIGQUIT, Drain: DrainOff,
+	{Names: []string{"nginx", "unicorn master"}, First: syscall.SIGQUIT, Drain: DrainOff,
 		Why: "SIGQUIT finishes what is in flight, SIGTERM drops it"},
+	{Names: []string{"php-fpm"}, First: syscall.SIGQUIT, Drain: DrainOff,
+		Why: "SIGQUIT finishes what is in flight, SIGTERM drops it",
+		Own: Own{Whom: "its requests", Setting: "process_control_timeout", Must: true}},
 	{Names: []string{"httpd", "apache2"}, First: syscall.SIGWINCH, Drain: DrainOff, NoTerminal: true,
 		Why: "SIGWINCH finishes what is in flight, SIGTERM drops it"},
 	{Names: []string{"haproxy"}, First: syscall.SIGUSR1, Drain: DrainOff,
 		Why: "SIGUSR1 finishes what is in flight, SIGTERM drops it"},
 	{Names: []string{"postgres"}, First: syscall.SIGINT, Drain: DrainOff,
 		Why: "SIGINT ends sessions and closes cleanly, SIGTERM waits for every session"},
-	{Names: []string{"mysqld", "mariadbd", "redis-server", "valkey-server", "mongod", "memcached", "beam.smp"}, Drain: DrainOff,
+	{Names: []string{"mysqld", "mariadbd", "valkey-server", "memcached", "beam.smp"}, Drain: DrainOff,
 		Why: "its clients do not obey readiness"},
+	{Names: []string{"redis-server"}, Drain: DrainOff,
+		Why: "its clients do not obey readiness",
+		Own: Own{For: 10 * time.Second, Whom: "its replicas", Setting: "shutdown-timeout"}},
+	{Names: []string{"mongod"}, Drain: DrainOff,
+		Why: "its clients do not obey readiness",
+		Own: Own{For: 15 * time.Second, Whom: "its clients", Setting: "shutdownTimeoutMillisForSignaledShutdown"}},
 	{Names: []string{"java"}, Drain: DrainIdle, Forward: []syscall.Signal{syscall.SIGQUIT},
-		Why: "SIGQUIT is a thread dump"},
+		Why: "SIGQUIT is a thread dump",
+		Own: Own{If: "Spring Boot", For: 30 * time.Second, Whom: "each of its phases", Setting: "spring.lifecycle.timeout-per-shutdown-phase"}},
+	{Names: []string{"dotnet"}, Drain: DrainIdle,
+		Own: Own{If: "a .NET host", For: 30 * time.Second, Whom: "its services", Setting: "HostOptions.ShutdownTimeout"}},
+	{Names: []string{"gunicorn"}, Drain: DrainIdle,
+		Own: Own{For: 30 * time.Second, Whom: "its requests", Setting: "graceful_timeout"}},
+	{Names: []string{"sidekiq"}, Drain: DrainIdle,
+		Own: Own{For: 25 * time.Second, Whom: "its jobs", Setting: "-t"}},
 }
-
-// shells are the programs that a person types into. A shell that reads
-// commands from the terminal ignores SIGTERM; SIGHUP ends it, and it passes
-// that on to its jobs.
-var shells = []string{"bash", "sh", "dash", "zsh", "ash", "fish", "ksh", "mksh", "busybox"}
 
 // Identity is what a process is at one moment.
 type Identity struct {
@@ -130,42 +146,6 @@ func unversioned(name string) string { return strings.TrimRight(name, "012345678
 
 // base is the last element of a path.
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-// InteractiveShell says whether id is a shell that a person types into: it
-// holds the terminal and was given neither a script nor -c.
-func InteractiveShell(id Identity) bool {
-	name := id.Name()
-	if !id.Terminal || !slices.Contains(shells, strings.TrimPrefix(name, "-")) {
-		return false
-	}
-	words := id.Title
-	if name == "busybox" && len(words) > 0 && base(words[0]) == "busybox" {
-		words = words[1:]
-		if len(words) == 0 || !slices.Contains(shells, words[0]) {
-			return false
-		}
-	}
-	for i := 1; i < len(words); i++ {
-		word := words[i]
-		switch {
-		case word == "--rcfile" || word == "--init-file" || word == "-o" || word == "+o" || word == "-O" || word == "+O":
-			i++ // takes an argument
-		case word == "--":
-			return i == len(words)-1
-		case strings.HasPrefix(word, "--"), strings.HasPrefix(word, "+"):
-		case strings.HasPrefix(word, "-") && len(word) > 1:
-			if strings.Contains(word, "i") {
-				return true
-			}
-			if strings.Contains(word, "c") {
-				return false
-			}
-		default:
-			return false // a script
-		}
-	}
-	return true
-}
 
 // Chosen is the first signal for a process and why.
 type Chosen struct {
@@ -263,5 +243,5 @@ func NeedsTitle(id Identity) bool {
 		_, known := byName(id.Comm)
 		return !known
 	}
-	return id.Terminal && slices.Contains(shells, id.Exe)
+	return id.Terminal && shell(id.Exe)
 }

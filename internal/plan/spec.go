@@ -80,6 +80,8 @@ type Hook struct {
 	Command []string
 	Timeout time.Duration
 	Source  Source
+	// TimeoutFrom is where the time-out was set.
+	TimeoutFrom Source
 }
 
 // Point is when a hook runs.

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"graced/signals"
@@ -13,7 +15,7 @@ import (
 type Step struct {
 	Kind     StepKind
 	Process  string        // of a signal
-	Signal   string        // its name; "" where it is chosen when it is due
+	Signal   string        // its name; of the table of programs, a guess from the command
 	Earliest time.Duration // -1: only if what is before it lasts to its end
 	Latest   time.Duration
 	Text     string
@@ -41,41 +43,31 @@ const never time.Duration = -1
 // happen if each lasts as long as it may.
 func (p *Plan) Timeline() []Step {
 	steps := []Step{{Kind: StepNotReady, Text: "not ready: readiness answers 503 until the end"}}
-	first := p.Delay
-	if !p.DelayByPerson {
-		first = 0
-	}
+	var at time.Duration
 	for _, h := range p.Hooks {
-		if h.At == PreStop {
-			steps = append(steps, Step{Kind: StepPreStop, Latest: h.Timeout, Text: fmt.Sprintf("hook %s ≤ %v, beside the delay and the drain", h.Name, h.Timeout)})
+		if h.At == PreStop { // one after the other
+			at += h.Timeout
+			steps = append(steps, Step{Kind: StepPreStop, Latest: at, Text: fmt.Sprintf("hook %s ≤ %s, beside the delay and the drain", h.Name, Duration(h.Timeout))})
 		}
+	}
+	first := time.Duration(0)
+	if p.DelayByPerson {
+		first = p.Delay
 	}
 	if p.Delay > 0 {
-		text := "delay over: load balancers look away"
-		if p.DelayAuto {
-			text = "delay: until everyone who asks for readiness has been told"
-		}
-		steps = append(steps, Step{Kind: StepDelay, Earliest: first, Latest: p.Delay, Text: text})
+		steps = append(steps, Step{Kind: StepDelay, Earliest: first, Latest: p.Delay, Text: p.delayText()})
 	}
 	if p.Drain != DrainOff && p.DrainMax > 0 {
-		text := "drain: until no connection is busy"
-		switch p.Drain {
-		case DrainClosed:
-			text = "drain: until no connection is left"
-		case DrainAuto:
-			text = "drain: until no connection is busy (off for programs that drain by themselves)"
-		}
-		steps = append(steps, Step{Kind: StepDrain, Earliest: first, Latest: p.DrainLatest, Text: text})
+		steps = append(steps, Step{Kind: StepDrain, Earliest: first, Latest: p.DrainLatest, Text: p.drainText()})
 	}
 	for _, i := range p.stopOrder() {
 		steps = append(steps, p.Processes[i].steps(first, p.after(i))...)
 	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return int(a.Latest - b.Latest) })
 	steps = append(steps, Step{Kind: StepKill, Earliest: never, Latest: p.KillAt, Text: "everything left: SIGKILL"})
-	at := p.KillAt
 	for _, h := range p.Hooks {
 		if h.At == PostStop {
-			at += h.Timeout
-			steps = append(steps, Step{Kind: StepHook, Earliest: first, Latest: at, Text: fmt.Sprintf("hook %s ≤ %v", h.Name, h.Timeout)})
+			steps = append(steps, Step{Kind: StepHook, Earliest: first, Latest: p.Budget, Text: fmt.Sprintf("hook %s ≤ %s", h.Name, Duration(h.Timeout))})
 		}
 	}
 	return append(steps,
@@ -83,33 +75,88 @@ func (p *Plan) Timeline() []Step {
 		Step{Kind: StepPlatform, Earliest: never, Latest: p.Grace - p.GraceSpent, Text: fmt.Sprintf("the platform's SIGKILL: %s in hand", Duration(p.Margin))})
 }
 
-// steps are the signals of one process.
-func (s *Stopping) steps(first time.Duration, after string) []Step {
-	var steps []Step
-	at := s.Start
-	for r, rung := range s.Rungs {
-		step := Step{Kind: StepSignal, Process: s.Name, Earliest: never, Latest: at}
-		if rung.Signal != 0 {
-			step.Signal = signals.Name(rung.Signal)
-		} else {
-			step.Text = "its stop signal, by what it is then: SIGTERM where nothing else is known"
-		}
-		if r == 0 {
-			step.Earliest = first
-			if after != "" {
-				step.Text = strings.TrimPrefix(step.Text+", once "+after+" gone", ", ")
-			}
-		}
-		steps = append(steps, step)
-		at = rung.Until
-		if s.Default && rung.Signal != 0 && signals.Name(rung.Signal) != "SIGTERM" {
-			steps = append(steps, Step{Kind: StepSignal, Process: s.Name, Signal: "SIGTERM", Earliest: never, Latest: at - rung.Width/2})
-		}
+func (p *Plan) delayText() string {
+	switch {
+	case p.DelayByPerson:
+		return "delay over: load balancers look away"
+	case p.DelayAuto:
+		return "delay: until everyone who asks for readiness has been told"
 	}
-	return append(steps, Step{Kind: StepKill, Process: s.Name, Signal: "SIGKILL", Earliest: never, Latest: s.End})
+	return "delay: load balancers look away; none where nothing listens"
 }
 
-// after names the processes that must be gone before i is stopped.
+func (p *Plan) drainText() string {
+	switch p.Drain {
+	case DrainClosed:
+		return "drain: until no connection is left"
+	case DrainAuto:
+		if names := p.undrained(); names != nil {
+			return "drain: none for " + strings.Join(names, ", ") + ", else until no connection is busy"
+		}
+	}
+	return "drain: until no connection is busy"
+}
+
+// undrained has the programs that are stopped first, if all of them are such
+// that `drain = "auto"` is off; else it is nil.
+func (p *Plan) undrained() []string {
+	var names []string
+	for i := range p.Processes {
+		if s := &p.Processes[i]; len(s.Before) == 0 {
+			if AutoDrain(s.guess()) != DrainOff {
+				return nil
+			}
+			names = append(names, s.guess().Name())
+		}
+	}
+	return names
+}
+
+// guess is what the process will be if its command names it. Its identity at
+// the stop decides: a script may have become something else.
+func (s *Stopping) guess() Identity {
+	if len(s.Command) == 0 {
+		return Identity{}
+	}
+	return Identity{Exe: base(s.Command[0]), Title: s.Command}
+}
+
+// steps are the signals of one process.
+func (s *Stopping) steps(first time.Duration, after string) []Step {
+	chosen := First(s.guess(), 0)
+	var steps []Step
+	for r, sig := range s.Signals(chosen) {
+		step := Step{Kind: StepSignal, Process: s.Name, Signal: signals.Name(sig), Earliest: never, Latest: s.Start}
+		if r > 0 {
+			step.Latest = s.begins(r)
+		} else {
+			step.Earliest, step.Text = first, after
+		}
+		if r < len(s.Rungs) && s.Rungs[r].Signal == 0 {
+			step.Text = strings.TrimSpace(step.Text + " (" + chosen.reason() + ")")
+		}
+		steps = append(steps, step)
+	}
+	return append(steps, Step{Kind: StepKill, Process: s.Name, Signal: signals.Name(syscall.SIGKILL), Earliest: never, Latest: s.End})
+}
+
+// begins is the latest time of the signal of rung r, from 1.
+func (s *Stopping) begins(r int) time.Duration {
+	if r == len(s.Rungs) { // the SIGTERM that a default ladder ends with
+		return s.End - s.Rungs[r-1].Width/2
+	}
+	return s.Rungs[r-1].Until
+}
+
+// reason says for the plan, before there is a process, why the signal.
+func (c Chosen) reason() string {
+	if c.ByTable {
+		return c.Program + ": " + c.Why
+	}
+	return "or as it came, or the program's own"
+}
+
+// after says which processes must be gone before i is stopped.
 func (p *Plan) after(i int) string {
 	var names []string
 	for _, j := range p.Processes[i].Before {
@@ -119,9 +166,9 @@ func (p *Plan) after(i int) string {
 	case 0:
 		return ""
 	case 1:
-		return names[0] + " is"
+		return "once " + names[0] + " is gone"
 	}
-	return strings.Join(names, ", ") + " are"
+	return "once " + strings.Join(names, ", ") + " are gone"
 }
 
 // stopOrder has the indexes of the processes, each after those that must be
@@ -144,77 +191,4 @@ func (p *Plan) stopOrder() []int {
 		visit(i)
 	}
 	return order
-}
-
-// Duration writes d as people do: 30s, 1.5s, 2m.
-func Duration(d time.Duration) string {
-	d = d.Round(time.Millisecond)
-	if d >= time.Minute && d%time.Second == 0 {
-		s := d.String()
-		s = strings.TrimSuffix(s, "0s")
-		if strings.HasSuffix(s, "h0m") {
-			s = strings.TrimSuffix(s, "0m")
-		}
-		return s
-	}
-	return d.String()
-}
-
-// Text is the timeline for a person, as `graced plan` prints it.
-func (p *Plan) Text() string {
-	var b strings.Builder
-	from := "assumed; --grace sets it"
-	if !p.Assumed() {
-		from = p.GraceFrom.String()
-	} else if p.GraceFrom.Name != "" {
-		from = p.GraceFrom.Name + ", " + from
-	}
-	fmt.Fprintf(&b, "grace %s (%s)", Duration(p.Grace), from)
-	if p.GraceSpent > 0 {
-		fmt.Fprintf(&b, " · spent %s", Duration(p.GraceSpent))
-	}
-	fmt.Fprintf(&b, " · budget %s · margin %s\n", Duration(p.Budget), Duration(p.Margin))
-	steps := p.Timeline()
-	names := 0
-	for _, s := range steps {
-		names = max(names, len(s.Process))
-	}
-	for _, s := range steps {
-		var text string
-		switch {
-		case s.Process != "":
-			text = fmt.Sprintf("%-*s %s", names, s.Process, strings.TrimSpace(s.Signal+" "+parens(s.Signal, s.Text)))
-		default:
-			text = s.Text
-		}
-		fmt.Fprintf(&b, " %-8s %-9s %s\n", s.earliest(), s.latest(), strings.TrimRight(text, " "))
-	}
-	for _, w := range p.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w)
-	}
-	return b.String()
-}
-
-func parens(signal, text string) string {
-	if signal == "" || text == "" {
-		return text
-	}
-	return "(" + text + ")"
-}
-
-func (s Step) earliest() string {
-	if s.Earliest == never && s.Kind != StepPlatform {
-		return ""
-	}
-	if s.Kind == StepPlatform {
-		return "T+" + Duration(s.Latest)
-	}
-	return "T+" + Duration(s.Earliest)
-}
-
-func (s Step) latest() string {
-	if s.Kind == StepPlatform || s.Latest == s.Earliest {
-		return ""
-	}
-	return "– " + Duration(s.Latest)
 }

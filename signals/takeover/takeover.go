@@ -1,6 +1,6 @@
 // Package takeover receives every signal that a Go program can, from the
-// moment its package is started, which is before main and before the larger
-// packages of the program.
+// moment its package is started or shortly after, which is before main and
+// before the larger packages of the program.
 //
 // Why so early: until os/signal has taken a signal over, the Go runtime ends
 // the process with exit code 2 when it comes, where a PID 1 written in C would
@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -31,35 +32,55 @@ var wake = make(chan struct{}, 1)
 // ignored: taking them over loses it.
 func init() {
 	if boot.Failed != nil {
+		close(complete)
 		return
 	}
-	// Each takes some 20 µs, since the runtime changes a thread's mask for it, so
-	// those go first whose default action would end graced and that really come.
+	// Each takes the runtime two switches of threads: 20 µs, and many
+	// milliseconds on a busy machine. So only those are waited for whose default
+	// action would end graced and that really come.
 	for _, sig := range urgent {
 		receive(sig)
 	}
-	for n := 1; n <= signals.Max; n++ {
-		sig := syscall.Signal(n)
-		if signals.KindOf(sig) != signals.Unreceivable && !slices.Contains(urgent, sig) {
-			receive(sig)
+	go func() {
+		defer close(complete)
+		for n := 1; n <= signals.Max; n++ {
+			sig := syscall.Signal(n)
+			if signals.KindOf(sig) != signals.Unreceivable && !slices.Contains(urgent, sig) && !receive(sig) {
+				return
+			}
 		}
-	}
+	}()
 }
 
 var urgent = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, signals.RTMin + 3}
+
+// complete is closed when every signal is received.
+var complete = make(chan struct{})
+
+// Wait waits until every signal is received, which takes a millisecond from
+// the start of this package: before it, those that the runtime ignores
+// (SIGUSR1, the real-time ones) could be lost. So nothing that is to be forwarded to
+// is started before.
+func Wait() { <-complete }
 
 // receive gives sig a channel of its own. One shared channel loses signals: a
 // thousand SIGUSR1 fill it, and the SIGTERM after them is dropped. Those that
 // graced only takes so that the runtime does not act on them share a channel
 // that nobody reads; SIGCHLD has readers of its own (see Children).
-func receive(sig syscall.Signal) {
+// false: they were released.
+func receive(sig syscall.Signal) bool {
+	taking.Lock()
+	defer taking.Unlock()
+	if released {
+		return false
+	}
 	if sig == syscall.SIGCHLD {
 		signal.Notify(children, sig)
-		return
+		return true
 	}
 	if signals.KindOf(sig) == signals.Own {
 		signal.Notify(unread, sig)
-		return
+		return true
 	}
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, sig)
@@ -73,11 +94,14 @@ func receive(sig syscall.Signal) {
 			}
 		}
 	}()
+	return true
 }
 
 var (
 	unread   = make(chan os.Signal, 1)
 	children = make(chan os.Signal, 1)
+	taking   sync.Mutex
+	released bool // under taking
 )
 
 // Wake has an entry after a signal came; Take then says which.
@@ -104,4 +128,9 @@ func Take() []syscall.Signal {
 
 // Release gives the signals back to their default actions, for the
 // subcommands that are ordinary short programs.
-func Release() { signal.Reset() }
+func Release() {
+	taking.Lock()
+	defer taking.Unlock()
+	released = true
+	signal.Reset()
+}

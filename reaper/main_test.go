@@ -1,0 +1,337 @@
+package reaper
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Reaper waits for every child of its process, whoever started it. So each
+// test of one has a process of its own: this test binary, executed anew.
+const (
+	insideEnv  = "REAPER_TEST_INSIDE"  // the name of the test that it is to run
+	prepareEnv = "REAPER_TEST_PREPARE" // what is to be done before; see prepare
+	roleEnv    = "REAPER_TEST_ROLE"    // the program that it is to be; see roles
+)
+
+// Descriptors of a process of a test: it ends when life does, and hears lines
+// on it; what it tells goes to tell.
+const (
+	life = 3
+	tell = 4
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleEnv); role != "" {
+		os.Exit(roles[role](os.Args[1:]))
+	}
+	if os.Getenv(insideEnv) != "" {
+		prepare()
+		unix.CloseOnExec(life)
+		unix.CloseOnExec(tell)
+		go hear()
+	}
+	os.Exit(m.Run())
+}
+
+// heard has the lines that the test outside says.
+var heard = make(chan string, 16)
+
+func hear() {
+	in := bufio.NewScanner(os.NewFile(life, "life"))
+	for in.Scan() {
+		heard <- in.Text()
+	}
+	os.Exit(1) // the test outside is gone
+}
+
+// prepare does what can be done only before a test starts, and starts it
+// again as the same process.
+func prepare() {
+	what := os.Getenv(prepareEnv)
+	if what == "" {
+		return
+	}
+	runtime.LockOSThread() // what is the thread's is the process's after the exec
+	for _, step := range strings.Split(what, ",") {
+		if err := prepareStep(step); err != nil {
+			fmt.Println(unprepared, step, err)
+			os.Exit(1)
+		}
+	}
+	os.Unsetenv(prepareEnv)
+	err := syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+	fmt.Println(unprepared, err)
+	os.Exit(1)
+}
+
+const unprepared = "cannot prepare the test:"
+
+func prepareStep(step string) error {
+	name, value, _ := strings.Cut(step, "=")
+	switch name {
+	case "mounts":
+		return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	case "proc":
+		return unix.Mount("proc", "/proc", "proc", 0, "")
+	case "nofile":
+		n, _ := strconv.ParseUint(value, 10, 64)
+		return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: 4096})
+	case "drop": // a capability, from what an exec may gain
+		n, _ := strconv.Atoi(value)
+		return unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(n), 0, 0, 0)
+	case "refuse": // a system call, as a container's filter does
+		n, _ := strconv.Atoi(value)
+		return refuse(uint32(n))
+	case "second": // graced is not PID 1: this process is, and starts it
+		return second()
+	}
+	return fmt.Errorf("no such step")
+}
+
+// second stays PID 1 and runs the test in a child. It returns in the child.
+func second() error {
+	var left []string // the steps before this one are done
+	_, after, _ := strings.Cut(os.Getenv(prepareEnv), "second")
+	if after = strings.TrimPrefix(after, ","); after != "" {
+		left = append(left, prepareEnv+"="+after)
+	}
+	os.Unsetenv(prepareEnv)
+	pid, err := syscall.ForkExec("/proc/self/exe", os.Args, &syscall.ProcAttr{
+		Env: append(os.Environ(), left...), Files: []uintptr{0, 1, 2, life, tell},
+	})
+	if err != nil {
+		return err
+	}
+	for {
+		var status syscall.WaitStatus
+		got, err := syscall.Wait4(-1, &status, 0, nil)
+		if got == pid || err == syscall.ECHILD {
+			os.Exit(status.ExitStatus())
+		}
+	}
+}
+
+// refuse makes the system call nr answer ENOSYS, by a seccomp filter.
+func refuse(nr uint32) error {
+	const load, equal, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	filter := []unix.SockFilter{
+		{Code: load, K: 0}, // the number, in struct seccomp_data
+		{Code: equal, K: nr, Jt: 0, Jf: 1},
+		{Code: ret, K: 0x00050000 | uint32(unix.ENOSYS)}, // SECCOMP_RET_ERRNO
+		{Code: ret, K: 0x7fff0000},                       // SECCOMP_RET_ALLOW
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return setFilter(&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+}
+
+// roles are the programs that tests start where a shell will not do.
+var roles = map[string]func(args []string) int{
+	"foreigners": foreigners,
+	"join":       join,
+	"listen":     listen,
+	"parent":     parent,
+}
+
+// foreigners N COMMAND... starts the command N times as children of its own
+// parent, which did not ask for them; clone(2), CLONE_PARENT. They
+// are what a process leaves behind, and their number is exact.
+func foreigners(args []string) int {
+	n, _ := strconv.Atoi(args[0])
+	for range n {
+		_, err := syscall.ForkExec(args[1], args[1:], &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_PARENT},
+		})
+		if err != nil {
+			fmt.Println("foreigners:", err)
+			return 1
+		}
+	}
+	return 0
+}
+
+// join GROUP leaves its process group for another, and says so.
+func join(args []string) int {
+	group, _ := strconv.Atoi(args[0])
+	if err := syscall.Setpgid(0, group); err != nil {
+		fmt.Fprintln(os.Stderr, "join:", err)
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "joined")
+	time.Sleep(time.Minute)
+	return 0
+}
+
+// lab is a Reaper with what it told.
+type lab struct {
+	*Reaper
+	t      *testing.T
+	events []Event
+	ids    ID
+}
+
+func newLab(t *testing.T, o Options) *lab {
+	t.Helper()
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	o.Children = children
+	if o.Most == 0 {
+		o.Most = 4096
+	}
+	o.Fault = func(where string, v any) { fmt.Println("PANIC in", where, v); os.Exit(2) }
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{Reaper: r, t: t}
+}
+
+const path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// spawn asks for a program, and gives the name under which it was asked for.
+func (l *lab) spawn(argv ...string) ID {
+	l.t.Helper()
+	return l.spawnAs(Command{Argv: argv, Env: []string{path}, Stderr: 2})
+}
+
+func (l *lab) spawnAs(cmd Command) ID {
+	l.t.Helper()
+	l.ids++
+	if !l.Spawn(l.ids, cmd) {
+		l.t.Fatalf("process %d: refused", l.ids)
+	}
+	return l.ids
+}
+
+// spawnRole asks for a program of roles.
+func (l *lab) spawnRole(role string, args ...string) ID {
+	l.t.Helper()
+	return l.spawnAs(roleCommand(role, args...))
+}
+
+func roleCommand(role string, args ...string) Command {
+	return Command{Argv: append([]string{"/proc/self/exe"}, args...), Env: []string{path, roleEnv + "=" + role, "GORACE=atexit_sleep_ms=0"}, Stderr: 2}
+}
+
+// nextOwner asks for a program that has a pid that was another's before. false:
+// a thread of this process has it now, and keeps it.
+func (l *lab) nextOwner(pid int, argv ...string) (ID, bool) {
+	l.t.Helper()
+	for range 20 {
+		// the next number that the kernel gives is one more, if that is free
+		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {
+			skip(l.t, err.Error())
+		}
+		id := l.spawn(argv...)
+		if l.event(Started, id).PID == pid {
+			return id, true
+		}
+		_ = l.Signal(id, syscall.SIGKILL, false)
+		l.event(Exited, id)
+	}
+	return 0, false
+}
+
+// await waits until done. It is woken as graced is, and by nothing else.
+func (l *lab) await(what string, done func() bool) {
+	l.t.Helper()
+	timeout := time.After(40 * time.Second)
+	for {
+		l.events = append(l.events, l.Take()...)
+		if done() {
+			return
+		}
+		select {
+		case <-l.Wake():
+		case <-timeout:
+			l.t.Fatalf("no %s; events: %v", what, l.events)
+		}
+	}
+}
+
+// find gives the first event of a kind about a process.
+func (l *lab) find(kind EventKind, id ID) (Event, bool) {
+	for _, e := range l.events {
+		if e.Kind == kind && e.ID == id {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
+
+// event waits for one.
+func (l *lab) event(kind EventKind, id ID) (found Event) {
+	l.t.Helper()
+	l.await(fmt.Sprintf("event %d of process %d", kind, id), func() (ok bool) {
+		found, ok = l.find(kind, id)
+		return ok
+	})
+	return found
+}
+
+// none waits until there is no child left.
+func (l *lab) none() {
+	l.t.Helper()
+	l.await("end of all children", l.Childless)
+}
+
+// read waits for a line that a process says on standard error, and gives all
+// of it with lines = 0.
+type output struct {
+	*bufio.Reader
+	file *os.File
+}
+
+// speaking asks for a program whose standard error can be read.
+func (l *lab) speaking(cmd Command) (ID, output) {
+	l.t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cmd.Stderr = int(w.Fd())
+	id := l.spawnAs(cmd)
+	l.await("start", func() bool {
+		_, ok := l.find(Started, id)
+		_, failed := l.find(NotStarted, id)
+		return ok || failed
+	})
+	w.Close()
+	return id, output{bufio.NewReader(r), r}
+}
+
+// line waits for a line of a program.
+func (l *lab) line(o output) string {
+	l.t.Helper()
+	_ = o.file.SetReadDeadline(time.Now().Add(30 * time.Second))
+	text, err := o.ReadString('\n')
+	if err != nil {
+		l.t.Fatalf("the program said no line: %q, %v", text, err)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+// says gives all that a program says.
+func (l *lab) says(cmd Command) string {
+	l.t.Helper()
+	id, out := l.speaking(cmd)
+	var text strings.Builder
+	_ = out.file.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := out.WriteTo(&text); err != nil {
+		l.t.Fatal(err)
+	}
+	out.file.Close()
+	l.event(Exited, id)
+	return text.String()
+}

@@ -1,0 +1,101 @@
+package takeover
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// most is how many packages may be started before this one: what it needs
+// itself, and what Go's own order puts before os. Their start takes a fraction
+// of a millisecond.
+const most = 30
+
+// A signal that comes before this package is started ends graced with code 2.
+// So the real program starts it before everything large.
+func TestThisPackageIsStartedEarly(t *testing.T) {
+	order := startOrder(t)
+	if late := before(order); len(late) > 0 {
+		t.Errorf("started before graced/signals/takeover: %q", late)
+	}
+	if at := slices.Index(order, "graced/signals/takeover"); at > most {
+		t.Errorf("%d packages are started before it: %q", at, order[:at])
+	}
+	for _, name := range []string{"net/http", "github.com/prometheus/client_golang/prometheus"} {
+		if !slices.Contains(order, name) {
+			t.Errorf("%s is not in the program at all; what this test compares has changed", name)
+		}
+	}
+}
+
+// The negative control: with one import more it would come after net/http.
+func TestAnImportOfItsOwnWouldMakeItLate(t *testing.T) {
+	dir := t.TempDir()
+	more := filepath.Join(dir, "more.go")
+	if err := os.WriteFile(more, []byte("package takeover\nimport _ \"net/http\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "more.go"): more}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if late := before(startOrder(t, "-overlay="+file)); !slices.Contains(late, "net/http") {
+		t.Errorf("the order of starts did not change: %q", late)
+	}
+}
+
+// startOrder builds graced and gives its packages in the order in which they are
+// started, as the runtime tells it; GODEBUG=inittrace=1 in package runtime.
+// The setting is built in: by the environment it would be shed.
+func startOrder(t *testing.T, flags ...string) []string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "graced")
+	args := append([]string{"build", "-ldflags=-X runtime.godebugDefault=inittrace=1", "-o", bin}, flags...)
+	build := exec.CommandContext(t.Context(), "go", append(args, "graced/cmd/graced")...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), bin, "version").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var order []string
+	for line := range strings.Lines(string(out)) {
+		var name string
+		if n, _ := fmt.Sscanf(line, "init %s @", &name); n == 1 {
+			order = append(order, name)
+		}
+	}
+	if !slices.Contains(order, "graced/signals/takeover") {
+		t.Fatalf("it is not in the trace:\n%s", out)
+	}
+	return order
+}
+
+// before gives what is started before this package and must not be.
+func before(order []string) (late []string) {
+	for _, name := range order[:slices.Index(order, "graced/signals/takeover")] {
+		first, _, _ := strings.Cut(name, "/")
+		large := []string{"net", "fmt", "encoding/json", "log", "regexp", "html", "flag", "crypto/tls", "crypto/x509"}
+		switch {
+		case strings.Contains(first, "."), slices.Contains(large, name), strings.HasPrefix(name, "net/"), strings.HasPrefix(name, "log/"),
+			first == "graced" && name != "graced/internal/boot":
+			late = append(late, name)
+		}
+	}
+	return late
+}
