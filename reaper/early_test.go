@@ -1,7 +1,6 @@
 package reaper
 
 import (
-	"errors"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -248,57 +247,4 @@ func TestEarlyCountsEveryEndOnce(t *testing.T) {
 			t.Fatalf("%d ends counted, %d were there", counted, put)
 		}
 	}
-}
-
-// A panic in a start leaves the registry usable, and who asked gets an answer.
-func TestAPanicInAStart(t *testing.T) {
-	r := registry()
-	procs := r.procs
-	r.procs = nil // to enter a child panics, under the lock
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was not handed on to guard")
-			}
-		}()
-		r.serve(request{9, Command{Argv: []string{"/bin/true"}, Stderr: 2}})
-	}()
-	var start *StartError
-	if events := r.Take(); len(events) != 1 || events[0].Kind != NotStarted || events[0].ID != 9 || !errors.As(events[0].Err, &start) {
-		t.Errorf("%+v, want NotStarted", events)
-	}
-	if r.forking {
-		t.Error("a fork seems to be under way for ever")
-	}
-	r.procs = procs
-	r.serve(request{10, Command{Argv: []string{"/bin/true"}, Stderr: 2}})
-	if events := r.Take(); len(events) != 1 || events[0].Kind != Started {
-		t.Errorf("%+v, want Started", events)
-	}
-	for {
-		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
-			break
-		}
-	}
-}
-
-// The two goroutines are started again after a panic, and the panic is told.
-func TestGuard(t *testing.T) {
-	faults := make(chan any, 8)
-	r := registry()
-	r.options.Fault = func(where string, v any) { faults <- where + ": " + v.(string) }
-	runs := make(chan struct{})
-	go r.guard("waiter", func() {
-		runs <- struct{}{}
-		<-runs
-		panic("again")
-	})
-	for range 2 {
-		<-runs
-		runs <- struct{}{}
-		if got := <-faults; got != "reaper waiter: again" {
-			t.Errorf("told %q", got)
-		}
-	}
-	<-runs
 }

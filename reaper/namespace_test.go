@@ -3,7 +3,6 @@ package reaper
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -35,7 +34,6 @@ func notPID1(t *testing.T, fn func(t *testing.T)) { t.Helper(); place{second: tr
 type far struct {
 	t    *testing.T
 	pid  int // here
-	in   *os.File
 	says *os.File
 }
 
@@ -49,9 +47,6 @@ func (f *far) hear(want string) {
 		f.t.Fatalf("the test inside told %q, want %q; %v", got[:n], want, err)
 	}
 }
-
-// say makes the test inside hear a line.
-func (f *far) say(line string) { fmt.Fprintln(f.in, line) }
 
 // enter runs a command in the namespaces of the test inside, as docker exec and
 // kubectl exec do, and gives the process that waits for it.
@@ -114,7 +109,7 @@ func (p place) run(t *testing.T, fn func(t *testing.T)) {
 		skip(t, "no new namespaces: "+err.Error())
 	}
 	if p.outside != nil {
-		p.outside(t, &far{t, cmd.Process.Pid, in, says})
+		p.outside(t, &far{t, cmd.Process.Pid, says})
 	}
 	err = cmd.Wait()
 	switch {

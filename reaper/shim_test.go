@@ -109,6 +109,14 @@ func TestAFailedExecThroughTheShim(t *testing.T) {
 				t.Errorf("%s: %d, %v; want %d, … %s …", name, code, e.Err, bad[name].code, bad[name].text)
 			}
 		}
+		// The process that tried may end after that was told. Nothing is told of its
+		// end, but whoever waits for the last child is woken.
+		for range 20 {
+			cmd := bad["missing"].cmd
+			cmd.Ignore = []syscall.Signal{syscall.SIGHUP}
+			l.event(NotStarted, l.spawnAs(cmd))
+			l.none()
+		}
 		// one that the kernel does not know, and the shell does
 		script := program(t, "exit 12\n")
 		e := l.event(Exited, l.spawnAs(Command{Argv: []string{script}, Env: []string{path}, Stderr: 2, Ignore: []syscall.Signal{syscall.SIGHUP}}))

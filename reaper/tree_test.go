@@ -43,7 +43,7 @@ func TestDescendantsElsewhere(t *testing.T) { notPID1(t, descendants) }
 // in whatever session or group it is; what is dead is not.
 func descendants(t *testing.T) {
 	l := newLab(t, Options{})
-	id := l.spawn("sh", "-c", "setsid sh -c 'sleep 60 & wait' & sleep 60 & sleep 0 & exec tail -f /dev/null")
+	id := l.spawn("sh", "-c", "setsid sh -c 'sleep 60 & exec tail -f /dev/null' & sleep 60 & true & exec tail -f /dev/null")
 	l.event(Started, id)
 	var tree []Descendant
 	l.await("the tree", func() bool {
@@ -54,7 +54,7 @@ func descendants(t *testing.T) {
 			return false
 		}
 		slices.Sort(found)
-		return slices.Equal(found, []string{"sh", "sleep", "sleep", "tail"})
+		return slices.Equal(found, []string{"sleep", "sleep", "tail", "tail"})
 	})
 	pid, _ := l.PID(id)
 	at := map[int]int{l.pid: -1}

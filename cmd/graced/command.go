@@ -49,10 +49,12 @@ func findAccount(name, group string) (account, error) {
 	a := account{credential: cred}
 	if name != "" {
 		u, err := user.Lookup(name)
-		if err != nil {
+		id, numeric := parseID(name)
+		if err != nil && numeric {
 			u, err = user.LookupId(name)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			cred.Uid, cred.Gid = number(u.Uid), number(u.Gid)
 			a.env = []string{"HOME=" + u.HomeDir, "USER=" + u.Username, "LOGNAME=" + u.Username}
 			if ids, err := u.GroupIds(); err == nil && group == "" {
@@ -60,23 +62,33 @@ func findAccount(name, group string) (account, error) {
 					cred.Groups = append(cred.Groups, number(id))
 				}
 			}
-		} else if _, bad := strconv.ParseUint(name, 10, 32); bad != nil {
-			return a, fmt.Errorf("unknown user %q; name one of /etc/passwd, or a number", name)
-		} else {
-			cred.Uid, cred.Gid = number(name), number(name)
+		case numeric:
+			cred.Uid, cred.Gid = id, id
 			a.env = []string{"HOME=/", "USER=" + name, "LOGNAME=" + name}
+		default:
+			return a, fmt.Errorf("unknown user %q; name one of /etc/passwd, or a number", name)
 		}
 	}
 	if group != "" {
-		if g, err := user.LookupGroup(group); err == nil {
+		id, numeric := parseID(group)
+		g, err := user.LookupGroup(group)
+		switch {
+		case err == nil:
 			cred.Gid = number(g.Gid)
-		} else if _, bad := strconv.ParseUint(group, 10, 32); bad != nil {
+		case numeric:
+			cred.Gid = id
+		default:
 			return a, fmt.Errorf("unknown group %q; name one of /etc/group, or a number", group)
-		} else {
-			cred.Gid = number(group)
 		}
 	}
 	return a, nil
+}
+
+// parseID reads a number of a user or group. 2^32-1 is none: the kernel takes
+// it for "leave it as it is".
+func parseID(text string) (uint32, bool) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	return uint32(n), err == nil && n != 1<<32-1
 }
 
 // number reads an id that was checked before.

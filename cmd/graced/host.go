@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,6 +36,8 @@ type host struct {
 	gone      context.Context
 	snap      atomic.Pointer[record.Snapshot]
 	surveying atomic.Bool
+	writing   sync.Mutex  // the report
+	final     atomic.Bool // the last report is asked for
 }
 
 func (h *host) hookID(i int) reaper.ID { return reaper.ID(len(h.procs) + i) }
@@ -187,8 +190,17 @@ func (h *host) writeReport(a supervisor.Action) {
 		return
 	}
 	done := make(chan struct{})
+	final := a.Wait > 0
+	if final {
+		h.final.Store(true)
+	}
 	h.background("report", func() {
 		defer close(done)
+		h.writing.Lock() // one after the other: the first must not land on the last
+		defer h.writing.Unlock()
+		if !final && h.final.Load() {
+			return
+		}
 		if err := record.WriteReport(h.report, h.create, *a.Report); err != nil {
 			h.log.Emit(record.Event{Time: time.Now(), Kind: record.Exit, Level: slog.LevelWarn, Msg: "the report could not be written", Offset: record.Before, Err: err.Error()})
 		}

@@ -83,10 +83,15 @@ func title(path string) []string {
 	}
 }
 
-// words splits a command line of /proc. Trailing empty arguments are lost.
+// words splits a command line of /proc. Trailing empty arguments are lost. A
+// zombie has none, nor has a process whose command line cannot be read.
 func words(data []byte) []string {
+	data = bytes.TrimRight(data, "\x00")
+	if len(data) == 0 {
+		return nil
+	}
 	var words []string
-	for word := range bytes.SplitSeq(bytes.TrimRight(data, "\x00"), []byte{0}) {
+	for word := range bytes.SplitSeq(data, []byte{0}) {
 		words = append(words, string(word))
 	}
 	return words

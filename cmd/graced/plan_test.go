@@ -94,7 +94,7 @@ func TestExitCodes(t *testing.T) {
 		{"against that fits", []string{"plan", "--against", manifest, "--grace", "10s"}, 0, "compose.yaml: fits\n", ""},
 		{"against that does not", []string{"plan", "--against", manifest, "--grace", "30s"}, 1, "stop_grace_period is 10s; graced counts on 30s", ""},
 		{"against nothing", []string{"plan", "--against", manifest + "x"}, 2, "", "compose.yamlx cannot be read: no such file or directory"},
-		{"against what is none", []string{"plan", "--against", good}, 2, "", "cannot be read as YAML"},
+		{"against what is none", []string{"plan", "--against", good}, 2, "", "no container that runs graced"},
 		{"against with wrong flags", []string{"plan", "--against", manifest, "--grace", "x"}, 125, "", "--grace"},
 		{"emit", []string{"plan", "--emit", "compose", "--grace", "20s"}, 0, "stop_grace_period: 20s", ""},
 		{"emit for nothing known", []string{"plan", "--emit", "swarm"}, 125, "", `unknown format "swarm"; it is one of kubernetes, compose, ecs`},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"runtime"
@@ -29,10 +30,11 @@ func settleRuntime() {
 // probes take as long.
 const gcPercent = 25
 
-// spareThreads are made at the start. With those that the runtime and graced
-// keep (main, the runtime's monitor, its template, the signal loop, the
-// spawner, the waiter, the log writer) they make at most 12.
-const spareThreads = 4
+// allThreads is how many graced has, whatever happens: main, the runtime's
+// monitor, its template and its signal thread, the signal loop, the spawner, the
+// waiter, the log writer, two that run Go code, and two that are in a system call
+// meanwhile.
+const allThreads = 12
 
 // prewarm makes the threads that graced may need at once. In a container whose
 // pids limit is used up the runtime cannot make one more, and it then ends the
@@ -42,21 +44,36 @@ func prewarm() {
 	if tight() {
 		return // there is so little room that the program needs it more
 	}
-	var parked sync.WaitGroup
+	var gone sync.WaitGroup
 	release := make(chan struct{})
-	for range spareThreads {
-		parked.Add(1)
-		go func() {
+	for made := 0; made < allThreads && threads(made) < allThreads; made++ {
+		parked := make(chan struct{})
+		gone.Go(func() {
 			// a locked goroutine that waits keeps its thread from being used for
 			// another, so each gets one of its own; unlocked, they stay as spares
 			runtime.LockOSThread()
-			parked.Done()
+			close(parked)
 			<-release
 			runtime.UnlockOSThread()
-		}()
+		})
+		<-parked
 	}
-	parked.Wait()
 	close(release)
+	gone.Wait() // only now are they idle: before, whoever needs one would make another
+}
+
+// threads counts the threads there are by now; proc_pid_stat(5), field 20. Where
+// there is no /proc it is the most likely number: the runtime has six, and each
+// of made goroutines has taken one.
+func threads(made int) int {
+	const num = 17 // field 3 is the first after the name
+	data, _ := os.ReadFile("/proc/self/stat")
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) <= num {
+		return 6 + made
+	}
+	n, _ := strconv.Atoi(fields[num])
+	return n
 }
 
 // tight says whether the pids limit of the container is under what graced and

@@ -26,7 +26,7 @@ func protectStderr() (forChildren int) {
 		// its own; a socket cannot be opened
 		return stderr
 	}
-	original, err := unix.FcntlInt(stderr, unix.F_DUPFD_CLOEXEC, 64)
+	original, err := unix.FcntlInt(stderr, unix.F_DUPFD_CLOEXEC, stderr+1)
 	if err != nil {
 		return stderr
 	}

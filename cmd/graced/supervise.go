@@ -219,7 +219,7 @@ func lastMetrics(h *host, cfg *config.Config) {
 // remaining is how long graced may still wait for its own last words: a
 // stderr that nobody reads must not keep it, nor a slow disk past the budget.
 func remaining(h *host) time.Duration {
-	const most = 100 * time.Millisecond
+	const most = 500 * time.Millisecond
 	s := h.snap.Load()
 	if s.T0.IsZero() {
 		return most

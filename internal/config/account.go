@@ -50,6 +50,9 @@ func (l *loader) checkName(name, what, file string) []mistake {
 	if strings.ContainsAny(name, ":/\x00\n ") {
 		return wrong(quote(name) + " is no name of a " + what)
 	}
+	if l.in.Elsewhere {
+		return nil
+	}
 	data, err := l.in.ReadFile(file)
 	if err != nil {
 		return []mistake{{wrong: quote(name) + " cannot be looked up (" + brief(err) + "); give its number", right: "65532"}}

@@ -11,6 +11,7 @@
 package config
 
 import (
+	"errors"
 	"flag"
 	"log/slog"
 	"os"
@@ -41,6 +42,9 @@ type Input struct {
 	// without a command and a file the Spec has one process named "app" that
 	// has no Command.
 	CommandOptional bool
+	// Elsewhere: the settings are for another container, whose users and groups
+	// are not those of this machine.
+	Elsewhere bool
 
 	// complete takes what this build has not, so that tests see it decoded.
 	complete bool
@@ -82,6 +86,26 @@ type Config struct {
 // Problems returns an empty list for what is found wrong with the settings
 // later, such as a plan that does not fit. It shows the lines of the file.
 func (c *Config) Problems() *Problems { return &Problems{text: c.text} }
+
+// Unfit are the problems of a plan that plan.New has refused with err, each with
+// the lines of the file that make it up.
+func (c *Config) Unfit(err error) *Problems {
+	problems := c.Problems()
+	var bad plan.Problems
+	if !errors.As(err, &bad) {
+		problems.Add(Problem{Summary: err.Error()})
+	}
+	for _, b := range bad {
+		p := Problem{Summary: b.Text, Detail: b.Sum(), Source: b.Source}
+		for _, t := range b.Places {
+			if t.Source.Kind == plan.ByFile && t.Source != b.Source {
+				p.Related = append(p.Related, Related{plan.Duration(t.Value) + " " + t.Name, t.Source})
+			}
+		}
+		problems.Add(p)
+	}
+	return problems
+}
 
 // Load reads the settings. The functions in extra define the flags that only
 // the subcommand has. If anything is wrong the Config is nil and every problem is

@@ -67,7 +67,7 @@ func TestContract(t *testing.T) {
 		{Name: "flush", At: plan.PostStop, Command: []string{"./flush"}, Timeout: time.Second},
 	}
 	for i := range s.Hooks {
-		s.Hooks[i].Source = plan.Source{}
+		s.Hooks[i].Source, s.Hooks[i].TimeoutFrom = plan.Source{}, plan.Source{}
 	}
 	if !reflect.DeepEqual(s.Hooks, hooks) {
 		t.Errorf("the hooks are %+v", s.Hooks)

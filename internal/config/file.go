@@ -34,7 +34,7 @@ func (l *loader) readFile() {
 	l.cfg.File = name
 	src, err := l.in.ReadFile(name)
 	if err == nil && len(src) > MaxFile {
-		err = tooLarge(int64(len(src)))
+		err = tooLarge(int64(len(src)), MaxFile)
 	}
 	switch {
 	case err != nil && named != nil:

@@ -10,6 +10,9 @@ type Origin struct {
 	From    plan.Source
 }
 
+// Variable is the name of the setting's variable.
+func (o Origin) Variable() string { return variable(o.Setting) }
+
 // Where says in a few words where a setting came from: --grace,
 // GRACED_GRACE, graced.hcl:3,11, kubernetes, default.
 func Where(from plan.Source) string {

@@ -20,8 +20,16 @@ type Problem struct {
 	Detail string
 	// Source is the flag, the variable or the place in the file.
 	Source plan.Source
+	// Related are other places of the file that have a part in it.
+	Related []Related
 
 	at int // the order within the kind of source: the word of a flag, the row of a variable
+}
+
+// Related is a place of the file and what stands there.
+type Related struct {
+	Text   string
+	Source plan.Source
 }
 
 // title is the Problem's first line: the setting and what is wrong with it.
@@ -115,7 +123,13 @@ func (p *Problems) Write(w io.Writer, width int, color bool) error {
 			if problem.Detail != "" {
 				line += "; " + problem.Detail
 			}
-			_, err = io.WriteString(w, line+"\n")
+			if line += "\n"; len(problem.Related) > 0 {
+				line += "\n"
+			}
+			_, err = io.WriteString(w, line)
+		}
+		if err == nil {
+			err = p.writeRelated(w, problem.Related, color)
 		}
 		if err != nil {
 			return err
@@ -124,6 +138,21 @@ func (p *Problems) Write(w io.Writer, width int, color bool) error {
 	if rest != "" {
 		_, err := io.WriteString(w, "graced: "+rest+"\n")
 		return err
+	}
+	return nil
+}
+
+// writeRelated shows the other places of a problem, as many as a person reads.
+func (p *Problems) writeRelated(w io.Writer, list []Related, color bool) error {
+	const most = 20
+	for i, r := range list {
+		if i == most {
+			_, err := fmt.Fprintf(w, "  and %d more\n\n", len(list)-most)
+			return err
+		}
+		if err := p.text.related(w, r, color); err != nil {
+			return err
+		}
 	}
 	return nil
 }

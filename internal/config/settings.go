@@ -34,12 +34,14 @@ func (d *decoder) settings(whole content) {
 
 	d.processes(whole.all("process"))
 	for _, hook := range whole.all("hook") {
+		timeout := take[time.Duration](hook, "timeout")
 		s.Hooks = append(s.Hooks, plan.Hook{
-			Name:    hook.label,
-			At:      take[plan.Point](hook, "at").V,
-			Command: take[[]string](hook, "command").V,
-			Timeout: take[time.Duration](hook, "timeout").V,
-			Source:  hook.source(),
+			Name:        hook.label,
+			At:          take[plan.Point](hook, "at").V,
+			Command:     take[[]string](hook, "command").V,
+			Timeout:     timeout.V,
+			TimeoutFrom: timeout.From,
+			Source:      hook.source(),
 		})
 	}
 	d.announces(whole.all("announce"))

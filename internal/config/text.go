@@ -28,15 +28,31 @@ const (
 // are in the file: it would read the whole file for each problem, and print
 // a line of a megabyte.
 func (t *text) write(w io.Writer, p Problem, width int, color bool) error {
+	return t.show(w, p.title(), upperFirst(p.Detail), p.Source, width, color)
+}
+
+func (t *text) show(w io.Writer, summary, detail string, from plan.Source, width int, color bool) error {
 	files := map[string]*hcl.File{}
-	at := rangeOf(p.Source)
+	at := rangeOf(from)
 	if t != nil && at.CanSliceBytes(t.file.Bytes) {
-		src, cut := t.snippet(p.Source)
-		files[p.Source.File] = &hcl.File{Bytes: src, Nav: navigation{t.file.Nav, p.Source.Start}}
+		src, cut := t.snippet(from)
+		files[from.File] = &hcl.File{Bytes: src, Nav: navigation{t.file.Nav, from.Start}}
 		at = cut
 	}
-	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: p.title(), Detail: upperFirst(p.Detail), Subject: at}
+	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: at}
 	return hcl.NewDiagnosticTextWriter(w, files, uint(max(width, 0)), color).WriteDiagnostic(diag)
+}
+
+// related shows another place of a problem: what hcl's writer prints for it,
+// with the text in the place of the headline, since it is no error of its own.
+func (t *text) related(w io.Writer, r Related, color bool) error {
+	var b strings.Builder
+	if err := t.show(&b, "", "", r.Source, 0, color); err != nil {
+		return err
+	}
+	_, snippet, _ := strings.Cut(b.String(), "\n\n")
+	_, err := io.WriteString(w, "  "+r.Text+", "+strings.TrimLeft(snippet, " "))
+	return err
 }
 
 // snippet cuts the lines of a place out of the file and says where it is in

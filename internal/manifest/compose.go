@@ -19,7 +19,7 @@ func (c *check) compose(doc value) {
 		if !ok && len(services) > 1 {
 			continue
 		}
-		s, ok := c.open(service, Container{Platform: "compose", Name: names[i], Args: flags, Program: program, Env: variables(service.at("environment"))})
+		s, ok := c.open(service, service.at("environment"), Container{Platform: "compose", Name: names[i], Args: flags, Program: program})
 		if !ok {
 			continue
 		}

@@ -27,8 +27,8 @@ func (c *check) ecs(task value) {
 		if !ok && len(containers) > 1 {
 			continue
 		}
-		s, ok := c.open(container, Container{Platform: "ecs", Name: "task " + task.at("family").text() + ": " + container.at("name").text(),
-			Args: flags, Program: program, Env: variables(container.at("environment"))})
+		s, ok := c.open(container, container.at("environment"), Container{Platform: "ecs", Name: "task " + task.at("family").text() + ": " + container.at("name").text(),
+			Args: flags, Program: program})
 		if !ok {
 			continue
 		}

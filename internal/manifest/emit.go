@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -38,6 +39,30 @@ func probes(delay time.Duration) (period, failures int) {
 	return max(1, n/failures), failures
 }
 
+// variables are those with which the container's graced has this plan: the grace
+// as the platform takes it, and what was set by flags and variables. What the file
+// says is in the container too.
+func (s Settings) variables(grace string) []Variable {
+	list := []Variable{{"GRACED_GRACE", grace}}
+	if s.Plan.GraceSpent > 0 {
+		list = append(list, Variable{"GRACED_GRACE_SPENT", plan.Duration(s.Plan.GraceSpent)})
+	}
+	for _, v := range s.Variables {
+		switch v.Name {
+		case "GRACED_GRACE", "GRACED_GRACE_SPENT", "GRACED_CONFIG", "GRACED_PLATFORM":
+		default:
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// text is a text in quotes, for JSON and for YAML, which has JSON's.
+func text(s string) string {
+	data, _ := json.Marshal(s) // of a string it cannot fail
+	return string(data)
+}
+
 func emitKubernetes(s Settings) string {
 	var b strings.Builder
 	seconds := whole(s.Plan.Grace)
@@ -57,10 +82,9 @@ spec:
         - name: app
           image: IMAGE
           env:
-            - {name: GRACED_GRACE, value: %q}
-`, seconds, fmt.Sprintf("%ds", seconds))
-	if s.Plan.GraceSpent > 0 {
-		fmt.Fprintf(&b, "            - {name: GRACED_GRACE_SPENT, value: %q}\n", plan.Duration(s.Plan.GraceSpent))
+`, seconds)
+	for _, v := range s.variables(fmt.Sprintf("%ds", seconds)) {
+		fmt.Fprintf(&b, "            - {name: %s, value: %s}\n", v.Name, text(v.Value))
 	}
 	if s.Port == 0 {
 		return b.String()
@@ -90,8 +114,10 @@ func emitCompose(s Settings) string {
     image: IMAGE
     stop_grace_period: %s # as GRACED_GRACE
     environment:
-      GRACED_GRACE: %s
-`, grace, grace)
+`, grace)
+	for _, v := range s.variables(grace) {
+		fmt.Fprintf(&b, "      %s: %s\n", v.Name, text(v.Value))
+	}
 	if s.Port != 0 {
 		b.WriteString(`    healthcheck:
       test: ["CMD", "/graced", "health"] # stays good while the container drains
@@ -103,6 +129,10 @@ func emitCompose(s Settings) string {
 
 func emitECS(s Settings) string {
 	seconds := whole(s.Plan.Grace)
+	var environment []string
+	for _, v := range s.variables(fmt.Sprintf("%ds", seconds)) {
+		environment = append(environment, fmt.Sprintf(`{"name": %s, "value": %s}`, text(v.Name), text(v.Value)))
+	}
 	health := ""
 	if s.Port != 0 {
 		health = `,
@@ -116,9 +146,9 @@ func emitECS(s Settings) string {
       "image": "IMAGE",
       "essential": true,
       "stopTimeout": %d,
-      "environment": [{"name": "GRACED_GRACE", "value": "%ds"}]%s
+      "environment": [%s]%s
     }
   ]
 }
-`, seconds, seconds, health)
+`, seconds, strings.Join(environment, ", "), health)
 }

@@ -57,9 +57,9 @@ func (c *check) kubernetes(doc value) {
 }
 
 func (c *check) container(pod, container value, workload string, flags, program []string) {
-	s, ok := c.open(container, Container{
+	s, ok := c.open(container, container.at("env"), Container{
 		Platform: "kubernetes", Name: workload + ": " + container.at("name").text(),
-		Args: flags, Program: program, Env: variables(container.at("env")),
+		Args: flags, Program: program,
 	})
 	if !ok {
 		return
@@ -117,6 +117,10 @@ func (c *check) readiness(container value, s Settings) {
 		return
 	}
 	probe := container.at("readinessProbe")
+	batch := strings.HasPrefix(c.where, "Job/") || strings.HasPrefix(c.where, "CronJob/") // nobody sends them requests
+	if !probe.exists() && batch {
+		return
+	}
 	if !probe.exists() {
 		c.note(container, "there is no readiness probe", fmt.Sprintf("ask graced: httpGet, port %d, path %s", s.Port, s.Ready[0]))
 		return

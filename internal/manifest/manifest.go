@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -26,7 +27,12 @@ type Settings struct {
 	// Port is where graced serves readiness; 0: it does not.
 	Port                 int
 	Ready, Live, Startup []string // paths
+	// Variables has what was set otherwise than by the file, for Emit.
+	Variables []Variable
 }
+
+// Variable is one of a container's environment.
+type Variable struct{ Name, Value string }
 
 // Container is one that runs graced, as its description says.
 type Container struct {
@@ -92,6 +98,9 @@ func Check(file string, data []byte, settings SettingsOf) ([]Finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: cannot be read as YAML or JSON: %w", file, err)
 		}
+		if err := (sizes{}).bounded(&doc); err != nil {
+			return nil, fmt.Errorf("%s: cannot be read: %w", file, err)
+		}
 		if len(doc.Content) == 1 {
 			c.document(value{doc.Content[0]})
 		}
@@ -110,6 +119,7 @@ type check struct {
 	findings   []Finding
 	containers int
 	where      string
+	unknown    bool // the grace that graced counts on is not in the file
 }
 
 // document finds out what a document describes; one of another kind, between
@@ -142,15 +152,27 @@ func (c *check) note(at value, is, should string) {
 	c.findings[len(c.findings)-1].Note = true
 }
 
-// open asks for the settings of a container; what is wrong with them is a
-// finding, at the container.
-func (c *check) open(at value, container Container) (Settings, bool) {
+// open asks for the settings of a container, whose variables are in env; what is
+// wrong with them is a finding, at the container.
+func (c *check) open(at, env value, container Container) (Settings, bool) {
 	c.containers++
-	c.where = container.Name
+	c.where, c.unknown = container.Name, false
+	known, unknown := variables(env)
+	container.Env = known
 	s, err := c.settings(container)
 	if err != nil {
-		c.found(at, "its graced would not start: "+err.Error(), "correct its flags or variables")
+		c.found(at, "its graced would not start: "+strings.ReplaceAll(err.Error(), "\n", "; "), "correct its flags or variables")
 		return s, false
+	}
+	for _, name := range unknown {
+		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "GRACED_")), "_", "-")
+		if name == "GRACED_GRACE" {
+			if !s.Plan.Assumed() { // it was given by flag
+				continue
+			}
+			c.unknown = true
+		}
+		c.note(env, "the value of "+name+" is not in the file", "give it here by --"+flag+", and it is checked")
 	}
 	return s, true
 }
@@ -164,6 +186,7 @@ func (c *check) grace(at value, name string, given time.Duration, set bool, s Se
 		is = fmt.Sprintf("%s is not set, so it is %s", name, plan.Duration(given))
 	}
 	switch {
+	case c.unknown: // said by a note
 	case given < want:
 		c.found(at, is, fmt.Sprintf("graced counts on %s and would be killed in the middle of its shutdown: raise it to %s, or set GRACED_GRACE to %s", plan.Duration(want), plan.Duration(want), plan.Duration(given)))
 	case given > want:

@@ -168,6 +168,35 @@ func TestCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestAliases: neither an anchor around its own alias nor aliases of aliases keep
+// it, and those that people write are followed.
+func TestAliases(t *testing.T) {
+	bomb := "a0: &a0 {kind: Pod, spec: {containers: [{name: x}]}}\n"
+	for i := range 30 {
+		bomb += fmt.Sprintf("a%d: &a%d {kind: List, items: [*a%d, *a%d]}\n", i+1, i+1, i, i)
+	}
+	for name, text := range map[string]string{
+		"a circle":            "--- &a\nkind: List\nitems: [*a]\n",
+		"a circle by a merge": "kind: Pod\nspec: &s\n  <<: *s\n  containers: [{}]\n",
+		"a bomb":              bomb + "kind: List\nitems: [*a30]\n",
+		"deep":                strings.Repeat("[", 1500) + strings.Repeat("]", 1500),
+	} {
+		begin := time.Now()
+		_, err := Check(name, []byte(text), settingsOf)
+		if err == nil || !errors.Is(err, errNodes) && !errors.Is(err, errDepth) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+	}
+	const usual = "services:\n  a: &a\n    command: [/graced, --grace, 30s, --, x]\n  b:\n    <<: *a\n    stop_grace_period: 5s\n"
+	findings, err := Check("usual", []byte(usual), settingsOf)
+	if err != nil || len(findings) != 2 || findings[1].Line != 6 {
+		t.Errorf("%v, %v", findings, err)
+	}
+}
+
 // FuzzCheck: any bytes give findings or an error.
 func FuzzCheck(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.[yj]*")
@@ -177,6 +206,7 @@ func FuzzCheck(f *testing.F) {
 		}
 	}
 	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("--- &a\nkind: List\nitems: [*a]"))
 	f.Add([]byte("kind: Pod\nspec: &s {<<: *s, containers: [{}]}"))
 	s, err := settingsOf(Container{Platform: "docker"})
 	if err != nil {

@@ -147,26 +147,32 @@ func runsGraced(words []string) (flags, program []string, ok bool) {
 }
 
 // variables takes the GRACED_ ones out of a list of NAME=VALUE, of
-// {name, value} or a mapping.
-func variables(env value) []string {
-	var list []string
-	add := func(name, text string) {
-		if strings.HasPrefix(name, "GRACED_") {
-			list = append(list, name+"="+text)
+// {name, value} or a mapping. unknown names those whose value is not in the file:
+// it comes from elsewhere, or is put together when the file is used.
+func variables(env value) (known, unknown []string) {
+	add := func(name string, v value) {
+		switch text := v.text(); {
+		case !strings.HasPrefix(name, "GRACED_"):
+		case !v.exists() || strings.Contains(text, "$"):
+			unknown = append(unknown, name)
+		default:
+			known = append(known, name+"="+text)
 		}
 	}
 	for _, item := range env.list() {
 		if name := item.at("name"); name.exists() {
-			add(name.text(), item.at("value").text())
+			add(name.text(), item.at("value"))
 		} else if name, text, ok := strings.Cut(item.text(), "="); ok {
-			add(name, text)
+			add(name, value{&yaml.Node{Kind: yaml.ScalarNode, Value: text}})
+		} else {
+			add(item.text(), value{}) // Compose takes it from its own environment
 		}
 	}
 	keys, values := env.entries()
 	for i, key := range keys {
-		add(key, values[i].text())
+		add(key, values[i])
 	}
-	return list
+	return known, unknown
 }
 
 // seconds reads a duration of Compose (1m30s), or a number of seconds.

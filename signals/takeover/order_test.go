@@ -19,7 +19,7 @@ const most = 30
 // A signal that comes before this package is started ends graced with code 2.
 // So the real program starts it before everything large.
 func TestThisPackageIsStartedEarly(t *testing.T) {
-	order := startOrder(t)
+	order := startOrder(t, "graced/cmd/graced")
 	if late := before(order); len(late) > 0 {
 		t.Errorf("started before graced/signals/takeover: %q", late)
 	}
@@ -33,18 +33,26 @@ func TestThisPackageIsStartedEarly(t *testing.T) {
 	}
 }
 
-// The negative control: with one import more it would come after net/http.
+// The negative control: with one import more it would come after net/http. (In a
+// program of its own, which is sooner built.)
 func TestAnImportOfItsOwnWouldMakeItLate(t *testing.T) {
 	dir := t.TempDir()
-	more := filepath.Join(dir, "more.go")
-	if err := os.WriteFile(more, []byte("package takeover\nimport _ \"net/http\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	here, err := os.Getwd()
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "more.go"): more}})
+	replace := map[string]string{}
+	for file, text := range map[string]string{
+		"signals/takeover/more.go": "package takeover\nimport _ \"net/http\"\n",
+		"cmd/late/main.go":         "package main\nimport _ \"graced/signals/takeover\"\nfunc main() {}\n",
+	} {
+		copied := filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, file)] = copied
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,19 +60,19 @@ func TestAnImportOfItsOwnWouldMakeItLate(t *testing.T) {
 	if err := os.WriteFile(file, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if late := before(startOrder(t, "-overlay="+file)); !slices.Contains(late, "net/http") {
+	if late := before(startOrder(t, "graced/cmd/late", "-overlay="+file)); !slices.Contains(late, "net/http") {
 		t.Errorf("the order of starts did not change: %q", late)
 	}
 }
 
-// startOrder builds graced and gives its packages in the order in which they are
+// startOrder builds a program and gives its packages in the order in which they are
 // started, as the runtime tells it; GODEBUG=inittrace=1 in package runtime.
 // The setting is built in: by the environment it would be shed.
-func startOrder(t *testing.T, flags ...string) []string {
+func startOrder(t *testing.T, pkg string, flags ...string) []string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "graced")
-	args := append([]string{"build", "-ldflags=-X runtime.godebugDefault=inittrace=1", "-o", bin}, flags...)
-	build := exec.CommandContext(t.Context(), "go", append(args, "graced/cmd/graced")...)
+	args := append([]string{"build", "-ldflags=-s -w -X runtime.godebugDefault=inittrace=1", "-o", bin}, flags...)
+	build := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
