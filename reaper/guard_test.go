@@ -4,6 +4,7 @@ import (
 	"errors"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A panic in a start leaves the registry usable, and who asked gets an answer.
@@ -35,6 +36,18 @@ func TestAPanicInAStart(t *testing.T) {
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
 			break
 		}
+	}
+}
+
+// Also if the fork itself was what panicked: no fork is under way then, and what
+// was consumed meanwhile are orphans.
+func TestAPanicInAFork(t *testing.T) {
+	r := registry()
+	r.forking = true
+	r.early.put(100, 0, time.Now())
+	r.abandon(9, "x")
+	if events := r.Take(); len(events) != 1 || events[0].Kind != NotStarted || r.forking || r.Orphans() != 1 {
+		t.Errorf("%+v, forking %v, %d orphans", events, r.forking, r.Orphans())
 	}
 }
 

@@ -29,6 +29,8 @@ type Reaper struct {
 	forking bool             // a fork is under way: there may be a child whose pid is not known yet
 	early   early            // what was consumed meanwhile: perhaps that one
 	events  []Event          // for Take
+	hushed  bool             // an orphan was told of just now
+	more    bool             // and there were more since
 
 	orphans atomic.Uint64
 	wake    chan struct{}
@@ -123,7 +125,8 @@ func (r *Reaper) guard(where string, run func()) {
 	}
 }
 
-// Wake has an entry when Take has something, or an orphan was reaped.
+// Wake has an entry when Take has something, or orphans were reaped, or no
+// child is left.
 func (r *Reaper) Wake() <-chan struct{} { return r.wake }
 
 // Take returns what happened since it was last called.
@@ -157,12 +160,32 @@ func (r *Reaper) PID(id ID) (int, bool) {
 	return p.pid, true
 }
 
+// hush is how long it is not told again that an orphan was reaped: a program that
+// forks without end would otherwise keep the loop from its own work. That the
+// last child is gone is told at once.
+const hush = 10 * time.Millisecond
+
 // orphaned counts orphans; the lock is held.
 func (r *Reaper) orphaned(n int) {
-	if n > 0 {
-		r.orphans.Add(uint64(n))
-		poke(r.wake)
+	if n == 0 {
+		return
 	}
+	r.orphans.Add(uint64(n))
+	if r.hushed {
+		r.more = true
+		return
+	}
+	r.hushed = true
+	poke(r.wake)
+	time.AfterFunc(hush, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.hushed = false
+		if r.more {
+			r.more = false
+			poke(r.wake)
+		}
+	})
 }
 
 // Signal sends sig to a process, or with group to its process group. The

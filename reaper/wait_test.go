@@ -127,6 +127,35 @@ func TestOrphansOfWhatWasPutInFromOutside(t *testing.T) {
 	})
 }
 
+// Orphans by the hundred wake the loop a few times, and never too seldom: after
+// the last one there is a wake-up.
+func TestAFloodOfOrphansIsToldInBatches(t *testing.T) {
+	r := registry()
+	began := time.Now()
+	wakes := 0
+	for range 1000 {
+		r.mu.Lock()
+		r.orphaned(1)
+		r.mu.Unlock()
+		select {
+		case <-r.Wake():
+			wakes++
+		default:
+		}
+	}
+	if most := 2 + int(time.Since(began)/hush); wakes > most {
+		t.Errorf("%d wake-ups, want at most %d", wakes, most)
+	}
+	for r.mu.Lock(); r.more; r.mu.Lock() { // until the last one is told
+		r.mu.Unlock()
+		<-r.Wake()
+	}
+	r.mu.Unlock()
+	if r.Orphans() != 1000 {
+		t.Errorf("%d orphans", r.Orphans())
+	}
+}
+
 // A pid is the next process's once its owner was waited for. Whatever happens,
 // a signal meant for the one never reaches the other.
 func TestASignalNeverReachesTheNextOwnerOfAPid(t *testing.T) {

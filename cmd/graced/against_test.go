@@ -218,7 +218,7 @@ func TestAgainstWhatCannotBeRead(t *testing.T) {
 		}
 		begin := time.Now()
 		call("plan", "--against", path).want(t, 2, "", says)
-		if took := time.Since(begin); took > time.Second {
+		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("%s: it took %v", path, took)
 		}
 	}

@@ -30,7 +30,7 @@ func settleRuntime() {
 // probes take as long.
 const gcPercent = 25
 
-// allThreads is how many graced has, whatever happens: main, the runtime's
+// allThreads is how many graced needs at one time: main, the runtime's
 // monitor, its template and its signal thread, the signal loop, the spawner, the
 // waiter, the log writer, two that run Go code, and two that are in a system call
 // meanwhile.

@@ -117,6 +117,7 @@ func syntax(name string, src []byte) (*hcl.File, []objection, hcl.Diagnostics) {
 		file, diags := hcljson.ParseWithStartPos(src[start.Byte:], name, start)
 		return file, nil, diags
 	}
+	src = withoutComments(src)
 	tokens, _ := hclsyntax.LexConfig(src, name, start)
 	if o := checkTokens(tokens); o != nil {
 		return nil, []objection{*o}, nil
@@ -126,4 +127,26 @@ func syntax(name string, src []byte) (*hcl.File, []objection, hcl.Diagnostics) {
 		return file, bareDurations(tokens), diags
 	}
 	return file, nil, diags
+}
+
+// withoutComments blanks the lines that are comments and nothing else, so that
+// all else stays where it is. The lexer counts the letters of a comment by the
+// rules of Unicode, and it has to run twice: that would be a third of what a file
+// that is well commented costs at each start. Where a line that looks like one may
+// be part of a text (a heredoc) or of a longer comment, nothing is done. A text in
+// quotes has no line break: that is an error, and stays one.
+func withoutComments(src []byte) []byte {
+	if bytes.Contains(src, []byte("<<")) || bytes.Contains(src, []byte("/*")) {
+		return src
+	}
+	out := make([]byte, 0, len(src))
+	for line := range bytes.Lines(src) {
+		if text := bytes.TrimLeft(line, " \t"); bytes.HasPrefix(text, []byte("#")) || bytes.HasPrefix(text, []byte("//")) {
+			end := bytes.TrimRight(line, "\r\n")
+			out = append(out, bytes.Repeat([]byte(" "), len(end))...)
+			line = line[len(end):]
+		}
+		out = append(out, line...)
+	}
+	return out
 }

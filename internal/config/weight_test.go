@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -90,10 +91,10 @@ func TestHeavyFiles(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
+			start := used()
 			_, p := Load(in)
 			said := told(t, p)
-			took := time.Since(start)
+			took := used() - start
 			runtime.ReadMemStats(&after)
 			if p == nil {
 				t.Error("it is taken")
@@ -110,4 +111,14 @@ func TestHeavyFiles(t *testing.T) {
 			t.Logf("%v, %d KB allocated, %d problems", took, (after.TotalAlloc-before.TotalAlloc)>>10, p.Len())
 		})
 	}
+}
+
+// used is the processor time of this process until now: on a busy machine the
+// clock on the wall says nothing of a program.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

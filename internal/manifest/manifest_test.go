@@ -186,7 +186,7 @@ func TestAliases(t *testing.T) {
 		if err == nil || !errors.Is(err, errNodes) && !errors.Is(err, errDepth) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > time.Second {
+		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("%s: it took %v", name, took)
 		}
 	}
