@@ -1,0 +1,253 @@
+package tests
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const seeArchitecture = "docs/architecture.md has the drawing and the rules; if the rule is wrong, change it there and here"
+
+// arrows are the edges of the drawing: what each package of the module may
+// import of the others, and why. A test's own imports are not looked at.
+var arrows = map[string]map[string]string{
+	"signals": {},
+	"signals/takeover": {
+		"internal/boot": "what is ignored must have been read before signals are taken over",
+		"signals":       "which signals there are",
+	},
+	"internal/boot":   {},
+	"internal/plan":   {"signals": "ladders are made of signals"},
+	"internal/config": {"internal/plan": "settings become a plan.Spec", "signals": "names of signals"},
+	"internal/manifest": {
+		"internal/plan": "a platform's file is held against the plan",
+		"signals":       "names of signals",
+	},
+	"reaper":           {"internal/boot": "the exec shim"},
+	"internal/record":  {},
+	"probe":            {"internal/record": "answers come from the snapshot"},
+	"internal/drain":   {},
+	"internal/metrics": {"internal/record": "series come from the snapshot"},
+	"internal/control": {"internal/record": "status and events"},
+	"supervisor": {
+		"internal/plan":   "it walks the plan",
+		"internal/record": "it emits events and publishes snapshots",
+		"signals":         "names of signals",
+	},
+	"cmd/graced": nil, // all: host.go is where they meet
+}
+
+// onlyHere are packages of others that one place only may import.
+var onlyHere = map[string]struct {
+	in  []string
+	why string
+}{
+	"os/signal":                       {[]string{"signals", "signals/takeover"}, "two receivers of signals lose some to each other, and os/signal changes dispositions that children inherit"},
+	"os/exec":                         {nil, "it waits for its children itself, beside the reaper: one of the two loses the exit code"},
+	"github.com/hashicorp/hcl":        {[]string{"internal/config"}, "a file is read in one place, into a value that cannot be wrong"},
+	"github.com/zclconf/go-cty":       {[]string{"internal/config"}, "it is HCL's"},
+	"github.com/prometheus":           {[]string{"internal/metrics"}, "metrics are one reader of the record among others"},
+	"github.com/rogpeppe/go-internal": {nil, "it is for tests"},
+	"github.com/google/go-cmp":        {nil, "it is for tests"},
+	"go.yaml.in/yaml":                 {[]string{"internal/manifest"}, "YAML is for platforms' files, and never on the way to the program"},
+	"plugin":                          {nil, "the binary is static"},
+	"C":                               {nil, "the binary is static, built without cgo"},
+}
+
+// onlyReaper are the functions with which processes are started, waited for and
+// signalled: a pid is retired and signalled under one lock, the reaper's.
+var onlyReaper = map[string]string{
+	"Kill": "a pid may be another process's by then", "ForkExec": "a child that the reaper does not know is an orphan to it",
+	"StartProcess": "it waits beside the reaper", "FindProcess": "it signals past the reaper", "Wait4": "the reaper waits",
+	"Waitid": "the reaper waits", "PidfdSendSignal": "it signals past the reaper", "Tgkill": "it signals past the reaper",
+}
+
+// exceptions are uses of those functions elsewhere, each with its reason.
+var exceptions = map[string]string{}
+
+// onlyDrain speak netlink.
+var netlink = []string{"AF_NETLINK", "NETLINK_SOCK_DIAG", "NETLINK_INET_DIAG"}
+
+// source is a parsed file of the product.
+type source struct {
+	path string // from the module's root
+	pkg  string // its folder
+	file *ast.File
+	set  *token.FileSet
+}
+
+// sources are all files of the module that get into the binary.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != ".." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "tests" || name == "examples") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel := strings.TrimPrefix(filepath.ToSlash(path), "../")
+		all = append(all, source{rel, filepath.ToSlash(filepath.Dir(rel)), file, set})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d files of the product were found", len(all))
+	}
+	return all
+}
+
+func (s source) imports() []string {
+	var paths []string
+	for _, i := range s.file.Imports {
+		path, _ := strconv.Unquote(i.Path.Value)
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func TestImportWalls(t *testing.T) {
+	for _, s := range sources(t) {
+		allowed, known := arrows[s.pkg]
+		if !known {
+			t.Errorf("%s: the package %s is not in the drawing; %s", s.path, s.pkg, seeArchitecture)
+			continue
+		}
+		for _, path := range s.imports() {
+			if inner, ok := strings.CutPrefix(path, "graced/"); ok && allowed != nil {
+				if _, ok := allowed[inner]; !ok {
+					t.Errorf("%s imports %s, and %s must not; %s", s.path, inner, s.pkg, seeArchitecture)
+				}
+			}
+			for prefix, wall := range onlyHere {
+				if (path == prefix || strings.HasPrefix(path, prefix+"/")) && !slices.Contains(wall.in, s.pkg) {
+					t.Errorf("%s imports %s: %s; %s", s.path, path, wall.why, seeArchitecture)
+				}
+			}
+			if path == "syscall" || strings.HasSuffix(path, "sys/unix") {
+				checkCalls(t, s)
+			}
+		}
+	}
+}
+
+// checkCalls looks for the functions that are the reaper's, and for netlink.
+func checkCalls(t *testing.T, s source) {
+	t.Helper()
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		use, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		from, ok := use.X.(*ast.Ident)
+		if !ok || from.Name != "syscall" && from.Name != "unix" && from.Name != "os" {
+			return true
+		}
+		name := use.Sel.Name
+		if why, walled := onlyReaper[name]; walled && s.pkg != "reaper" && exceptions[s.path+" "+name] == "" {
+			t.Errorf("%s uses %s.%s: %s; %s", s.set.Position(use.Pos()), from.Name, name, why, seeArchitecture)
+		}
+		if slices.Contains(netlink, name) && s.pkg != "internal/drain" {
+			t.Errorf("%s uses %s: only internal/drain speaks netlink; %s", s.set.Position(use.Pos()), name, seeArchitecture)
+		}
+		return true
+	})
+}
+
+// The core starts before the larger packages; what it imports decides how long
+// that takes. See the comments of the two packages.
+func TestEarlyPackagesImportLittle(t *testing.T) {
+	for _, s := range sources(t) {
+		var allowed []string
+		switch s.pkg {
+		case "internal/boot":
+			allowed = []string{"errors", "os", "syscall", "unsafe"}
+		case "signals", "signals/takeover":
+			allowed = []string{"errors", "maps", "os", "os/signal", "slices", "strconv", "sync", "sync/atomic", "syscall", "graced/signals", "graced/internal/boot"}
+		default:
+			continue
+		}
+		for _, path := range s.imports() {
+			if !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s; it is started before everything else and must import little: %s", s.path, path, seeArchitecture)
+			}
+		}
+	}
+}
+
+// plan is pure: no clock, no files, no goroutines of others. supervisor's
+// machine has its time as an argument; only its loop knows a clock.
+func TestPureParts(t *testing.T) {
+	for _, s := range sources(t) {
+		switch s.pkg {
+		case "internal/plan", "signals":
+			for _, path := range s.imports() {
+				if slices.Contains([]string{"os", "net", "net/http", "io/fs", "log", "log/slog", "context", "sync"}, path) {
+					t.Errorf("%s imports %s, and %s is pure; %s", s.path, path, s.pkg, seeArchitecture)
+				}
+			}
+		case "supervisor":
+			for _, path := range s.imports() {
+				if slices.Contains([]string{"os", "net", "net/http", "io/fs", "os/user"}, path) {
+					t.Errorf("%s imports %s; the supervisor meets the world by its Host only: %s", s.path, path, seeArchitecture)
+				}
+			}
+			if name := filepath.Base(s.path); name != "loop.go" && name != "fault.go" {
+				noClock(t, s) // those two are the loop's, which has the only clock
+			}
+		}
+	}
+}
+
+// noClock looks for time.Now and its like.
+func noClock(t *testing.T, s source) {
+	t.Helper()
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		use, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if from, ok := use.X.(*ast.Ident); ok && from.Name == "time" &&
+			slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}, use.Sel.Name) {
+			t.Errorf("%s uses time.%s: handlers are handed the time; %s", s.set.Position(use.Pos()), use.Sel.Name, seeArchitecture)
+		}
+		return true
+	})
+}
+
+// The drawing that the messages name is there.
+func TestArchitectureIsWrittenDown(t *testing.T) {
+	text, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, s := range sources(t) {
+		if !told[s.pkg] && !strings.Contains(string(text), s.pkg) {
+			t.Errorf("docs/architecture.md says nothing about %s", s.pkg)
+		}
+		told[s.pkg] = true
+	}
+}
