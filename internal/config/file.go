@@ -142,9 +142,15 @@ func withoutComments(src []byte) []byte {
 	out := make([]byte, 0, len(src))
 	for line := range bytes.Lines(src) {
 		if text := bytes.TrimLeft(line, " \t"); bytes.HasPrefix(text, []byte("#")) || bytes.HasPrefix(text, []byte("//")) {
-			end := bytes.TrimRight(line, "\r\n")
-			out = append(out, bytes.Repeat([]byte(" "), len(end))...)
-			line = line[len(end):]
+			end := len(line)
+			for _, ending := range []string{"\r\n", "\n"} {
+				if bytes.HasSuffix(line, []byte(ending)) {
+					end -= len(ending)
+					break
+				}
+			}
+			out = append(out, bytes.Repeat([]byte(" "), end)...)
+			line = line[end:]
 		}
 		out = append(out, line...)
 	}
