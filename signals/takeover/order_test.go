@@ -71,7 +71,7 @@ func TestAnImportOfItsOwnWouldMakeItLate(t *testing.T) {
 func startOrder(t *testing.T, pkg string, flags ...string) []string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "graced")
-	args := append([]string{"build", "-ldflags=-s -w -X runtime.godebugDefault=inittrace=1", "-o", bin}, flags...)
+	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w -X runtime.godebugDefault=inittrace=1", "-o", bin}, flags...)
 	build := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
