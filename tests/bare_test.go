@@ -124,13 +124,13 @@ func TestProgramThatChangesItsUser(t *testing.T) {
 	r.exits(t, 0, 5*time.Second)
 }
 
-// below starts graced under another first process and gives its pid, as seen
-// from outside.
-func below(t *testing.T, s setup, argv ...string) (r *running, pid int) {
+// below starts graced under another first process.
+func below(t *testing.T, s setup, argv ...string) (r *running, p *os.Process) {
 	t.Helper()
 	r = s.start(t, append([]string{"first"}, argv...)...)
 	inner := r.prints(t, `^started (\d+)`, 10*time.Second)[1]
 	want, _ := strconv.Atoi(inner)
+	pid := 0
 	if !eventually(5*time.Second, func() bool {
 		for _, child := range childrenOf(r.pid) {
 			if innerPID(child) == want {
@@ -141,7 +141,7 @@ func below(t *testing.T, s setup, argv ...string) (r *running, pid int) {
 	}) {
 		t.Fatal("graced is not to be seen")
 	}
-	return r, pid
+	return r, process(t, pid)
 }
 
 // innerPID is a process's pid in its own namespace.
@@ -165,9 +165,9 @@ func innerPID(pid int) int {
 func TestBelowAnotherFirstProcess(t *testing.T) {
 	t.Parallel()
 	sandbox(t)
-	r, pid := below(t, setup{}, "graced", "--ready", "started", "--", "slow_workers", "3", "1", "session")
+	r, p := below(t, setup{}, "graced", "--ready", "started", "--", "slow_workers", "3", "1", "session")
 	r.prints(t, "^ready$", 10*time.Second)
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	r.exits(t, 5, 10*time.Second)
@@ -184,7 +184,7 @@ func TestBelowAnotherFirstProcess(t *testing.T) {
 func TestParentDeathSignalComesOnlyAtDeath(t *testing.T) {
 	t.Parallel()
 	sandbox(t)
-	r, pid := below(t, setup{}, "graced", "--ready", "started", "--", "sig_logger", "15", "1", "50")
+	r, p := below(t, setup{}, "graced", "--ready", "started", "--", "sig_logger", "15", "1", "50")
 	r.ready(t)
 	var watchers []*watcher
 	for range 8 {
@@ -197,7 +197,7 @@ func TestParentDeathSignalComesOnlyAtDeath(t *testing.T) {
 	if n := r.stdout.count("^sig "); n != 0 || r.over() {
 		t.Fatalf("the program was signalled or is gone:\n%s", r.stdout.text())
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	r.exits(t, 137, 5*time.Second)

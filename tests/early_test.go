@@ -61,7 +61,7 @@ func stopEarly(wait time.Duration) (code int, used time.Duration, err error) {
 	for time.Since(r.began) < wait {
 	}
 	used = mainThread(r.pid) - before
-	if err := syscall.Kill(r.pid, syscall.SIGTERM); err != nil {
+	if err := r.process.Signal(syscall.SIGTERM); err != nil {
 		return 0, used, err
 	}
 	var up time.Time

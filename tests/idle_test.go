@@ -126,11 +126,13 @@ func TestPortCannotBeStarved(t *testing.T) {
 			}
 		})
 	}
-	slowest := time.Duration(0)
+	// While they come the kernel's queue may be full, and it is asked again after
+	// a second; when they are there, nothing is to be noticed of them.
+	var meanwhile, slowest time.Duration
 	for range 20 {
 		began := time.Now()
 		status, _, err := r.get("/readyz")
-		slowest = max(slowest, time.Since(began))
+		meanwhile = max(meanwhile, time.Since(began))
 		if status != 200 {
 			t.Errorf("a probe while they come: %d %v", status, err)
 			break
@@ -148,8 +150,8 @@ func TestPortCannotBeStarved(t *testing.T) {
 			break
 		}
 	}
-	if slowest > time.Second {
-		t.Errorf("the slowest probe took %v", slowest)
+	if slowest > 500*time.Millisecond || meanwhile > 3*time.Second {
+		t.Errorf("the slowest probe took %v, while they came %v", slowest, meanwhile)
 	}
 	if kb := status(t, r.pid, "VmRSS"); kb > 64<<10 {
 		t.Errorf("it uses %d kB", kb)
@@ -160,5 +162,5 @@ func TestPortCannotBeStarved(t *testing.T) {
 	if took := r.ended.Sub(began); took > 5*time.Second {
 		t.Errorf("the stop took %v of the 5s", took)
 	}
-	t.Logf("%d connections; the slowest probe took %v", len(conns), slowest)
+	t.Logf("%d connections; the slowest probe took %v, while they came %v", len(conns), slowest, meanwhile)
 }

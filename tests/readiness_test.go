@@ -29,7 +29,7 @@ func TestReadinessNeverComesBack(t *testing.T) {
 			for range 10 { // none of these brings it back
 				time.Sleep(50 * time.Millisecond)
 				for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT, syscall.SIGWINCH, syscall.SIGQUIT} {
-					_ = syscall.Kill(r.pid, sig)
+					_ = r.process.Signal(sig)
 				}
 			}
 			<-r.done

@@ -39,7 +39,8 @@ type setup struct {
 // process, seen from outside.
 type running struct {
 	pid     int
-	began   time.Time // when the program was executed
+	process *os.Process // stands for the process, not its number, which may be another's after its end
+	began   time.Time   // when the program was executed
 	stdout  *stream
 	stderr  *stream
 	network *os.File // its network namespace
@@ -156,7 +157,7 @@ func launch(s setup, argv ...string) (*running, error) {
 		readings.Go(read)
 	}
 	trouble, _ := io.ReadAll(report)
-	r.began, r.pid = time.Now(), cmd.Process.Pid
+	r.began, r.process, r.pid = time.Now(), cmd.Process, cmd.Process.Pid
 	r.network, _ = os.Open(fmt.Sprintf("/proc/%d/ns/net", r.pid))
 	limit := s.limit
 	if limit == 0 {
@@ -181,7 +182,7 @@ func launch(s setup, argv ...string) (*running, error) {
 }
 
 func (r *running) kill() {
-	_ = syscall.Kill(r.pid, syscall.SIGKILL)
+	_ = r.process.Kill() // it may have ended
 	<-r.done
 	r.network.Close()
 }
@@ -195,7 +196,7 @@ func (r *running) signal(t testing.TB, sig syscall.Signal) time.Time {
 	default:
 	}
 	now := time.Now()
-	if err := syscall.Kill(r.pid, sig); err != nil {
+	if err := r.process.Signal(sig); err != nil {
 		t.Fatalf("cannot send %v: %v", sig, err)
 	}
 	return now
@@ -329,6 +330,18 @@ func (s *stream) at(t testing.TB, pattern string) time.Time {
 // count counts the matches of pattern.
 func (s *stream) count(pattern string) int {
 	return len(regexp.MustCompile("(?m)"+pattern).FindAllString(s.text(), -1))
+}
+
+// process stands for a process that is not the test's own child. Its number
+// may soon be another's, thousands are used in a test; a descriptor is not.
+func process(t testing.TB, pid int) *os.Process {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Release() })
+	return p
 }
 
 // childrenOf reads the children of a process, whichever thread made them.

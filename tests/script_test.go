@@ -212,7 +212,7 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 		if s.current(ts).over() {
 			s.fails(ts, "it has ended before %s", name)
 		}
-		ts.Check(syscall.Kill(s.r.pid, sig))
+		ts.Check(s.r.process.Signal(sig))
 	}
 }
 

@@ -170,15 +170,19 @@ func frozen(t *testing.T, s *setup) func(*testing.T, *running) {
 
 func stopped(t *testing.T, _ *setup) func(*testing.T, *running) {
 	return func(t *testing.T, r *running) {
-		all := append(childrenOf(r.pid), r.pid)
+		var all []*os.Process
+		for _, pid := range childrenOf(r.pid) {
+			all = append(all, process(t, pid))
+		}
+		all = append(all, r.process)
 		time.Sleep(2 * time.Second)
-		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGSTOP)
+		for _, p := range all {
+			_ = p.Signal(syscall.SIGSTOP)
 		}
 		time.Sleep(3 * time.Second)
 		slices.Reverse(all)
-		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGCONT)
+		for _, p := range all {
+			_ = p.Signal(syscall.SIGCONT)
 		}
 	}
 }
@@ -248,10 +252,10 @@ func TestStopSignalsInEveryPhase(t *testing.T) {
 	r.up(t)
 	began := r.signal(t, syscall.SIGTERM)
 	r.logs(t, 5*time.Second, "event=shutdown_start")
-	_ = syscall.Kill(r.pid, syscall.SIGINT) // one: a second one would be a person who wants it over
+	_ = r.process.Signal(syscall.SIGINT) // one: a second one would be a person who wants it over
 	for !r.over() {
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGQUIT, 37, syscall.SIGTERM} {
-			_ = syscall.Kill(r.pid, sig)
+			_ = r.process.Signal(sig)
 		}
 		time.Sleep(20 * time.Millisecond)
 		if time.Since(began) > 12*time.Second {

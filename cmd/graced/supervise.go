@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -155,9 +156,15 @@ func serve(h *host, cfg *config.Config) {
 	}
 	page := metrics.New(metrics.Source{Version: version, Snapshot: h.snap.Load, Orphans: h.reaper.Orphans,
 		Dropped: h.log.Dropped, Connections: h.look.count})
+	var served atomic.Uint64
 	h.server.Serve(probe.Config{
 		Ready: cfg.ReadyPaths, Live: cfg.LivePaths, Startup: cfg.StartupPaths, MetricsPath: cfg.MetricsPath,
-		Snapshot: h.snap.Load,
+		Snapshot: func() *record.Snapshot { // asked at least once a request
+			if served.Add(1)%trimEach == 0 {
+				h.background("trim", trim)
+			}
+			return h.snap.Load()
+		},
 		Look: func(ctx context.Context) bool {
 			found, err := h.look.listening()
 			return err == nil && (!found || h.ask(ctx, supervisor.Event{Kind: supervisor.Listening}))

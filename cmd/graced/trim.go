@@ -15,8 +15,12 @@ import (
 // needed. A job that ends before then does not pay for it.
 const trimAfter = time.Second
 
-// trim gives memory back, once: the heap of the start, and the pages of
-// graced's own program that are mapped. Those stay in the page cache and come
+// trimEach is the number of requests after which graced does so again. Counting
+// them needs no timer: an idle graced never wakes up.
+const trimEach = 4096
+
+// trim gives memory back: the heap that is free, and the pages of graced's own
+// program that are mapped. Those stay in the page cache and come
 // back when they are used; until then a container's first process that does
 // nothing does not look as if it used 12 MB.
 func trim() {
