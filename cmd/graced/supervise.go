@@ -71,7 +71,7 @@ func supervise(args []string, stdout, stderr io.Writer) int {
 		return codeFailed
 	}
 	serve(h, cfg)
-	time.AfterFunc(trimAfter, func() { h.background("trim", trim) })
+	h.trimSoon()
 
 	loop := supervisor.Loop{
 		Plan: p, Host: h,
@@ -161,7 +161,7 @@ func serve(h *host, cfg *config.Config) {
 		Ready: cfg.ReadyPaths, Live: cfg.LivePaths, Startup: cfg.StartupPaths, MetricsPath: cfg.MetricsPath,
 		Snapshot: func() *record.Snapshot { // asked at least once a request
 			if served.Add(1)%trimEach == 0 {
-				h.background("trim", trim)
+				h.trimSoon()
 			}
 			return h.snap.Load()
 		},

@@ -15,9 +15,14 @@ import (
 // needed. A job that ends before then does not pay for it.
 const trimAfter = time.Second
 
-// trimEach is the number of requests after which graced does so again. Counting
-// them needs no timer: an idle graced never wakes up.
-const trimEach = 4096
+// trimEach is the number of requests after which graced does so again, when a
+// burst of them is over. Counting needs no timer: an idle graced never wakes up.
+const trimEach = 1000
+
+// trimSoon has memory given back in a moment.
+func (h *host) trimSoon() {
+	time.AfterFunc(trimAfter, func() { h.background("trim", trim) })
+}
 
 // trim gives memory back: the heap that is free, and the pages of graced's own
 // program that are mapped. Those stay in the page cache and come
