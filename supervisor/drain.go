@@ -103,9 +103,13 @@ func (m *machine) tellBusy(now time.Time) {
 		event.Msg = "the connections could not be seen: no look at them has come back"
 	}
 	event.Attrs = append(event.Attrs, slog.Int("busy", look.Connections.Busy))
+	if m.front.until == plan.DrainClosed && look.Connections.Known {
+		event.Msg = "connections are still open at the drain's ceiling"
+		event.Attrs = append(event.Attrs, slog.Int("open", look.Connections.Busy+look.Connections.Idle))
+	}
 	for i, b := range look.Busy {
 		if i == 5 {
-			event.Attrs = append(event.Attrs, slog.Int("more", len(look.Busy)-i))
+			event.Attrs = append(event.Attrs, slog.Int("more", max(look.Connections.Busy, len(look.Busy))-i))
 			break
 		}
 		event.Attrs = append(event.Attrs, slog.String(fmt.Sprintf("peer%d", i+1), fmt.Sprintf("%s: %s, %s without a byte", b.Peer, b.Rule, plan.Duration(b.Age))))

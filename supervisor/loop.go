@@ -52,6 +52,9 @@ func (l *Loop) round(m *machine, timer *time.Timer) {
 	}
 	select {
 	case <-l.Signals:
+		// What the children did came first: a stop right after a program said that
+		// it is ready must find it started.
+		l.children(m)
 		for _, sig := range l.ordered(l.TakeSignals()) {
 			l.guard(m, func() { l.take(m, Event{Kind: Caught, Signal: sig, Stop: l.stops(m, sig)}) })
 		}

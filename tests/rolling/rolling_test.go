@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +11,6 @@ import (
 func TestMain(m *testing.M) {
 	if stage() {
 		return
-	}
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		_ = flag.Set("test.parallel", "3") // replaces mostly wait
 	}
 	os.Exit(m.Run())
 }
