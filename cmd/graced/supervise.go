@@ -231,5 +231,5 @@ func remaining(h *host) time.Duration {
 	if s.T0.IsZero() {
 		return most
 	}
-	return min(most, max(5*time.Millisecond, s.Remaining(time.Now())/2))
+	return min(most, max(5*time.Millisecond, s.Remaining(time.Now())*9/10))
 }
