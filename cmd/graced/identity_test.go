@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -139,6 +140,13 @@ func TestRunningFlags(t *testing.T) {
 		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
+		}
+		// execve(2) closes descriptors, which is how Start knows that it went well,
+		// a moment before the new command line can be read
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+			if data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid)); len(data) > 0 {
+				break
+			}
 		}
 		got, ok := runningFlags(cmd.Process.Pid)
 		if ok != (tt.want != nil) || ok && !slices.Equal(got, tt.want) {
