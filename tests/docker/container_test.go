@@ -1,11 +1,8 @@
 package docker_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -135,123 +132,6 @@ func (c *container) transcript() string {
 	return c.lines.all()
 }
 
-// line is one that came out of the container.
-type line struct {
-	at    time.Time // when it was written, by its writer's word
-	text  string    // what the program announced
-	event string    // or the event of graced's line,
-	attrs map[string]any
-	raw   string // or neither
-}
-
-// attr is a field of graced's line, as text.
-func (l line) attr(key string) string {
-	if v, ok := l.attrs[key]; ok {
-		return fmt.Sprint(v)
-	}
-	return ""
-}
-
-func parse(raw string) line {
-	l := line{at: time.Now(), raw: raw}
-	if strings.HasPrefix(raw, "{") {
-		if json.Unmarshal([]byte(raw), &l.attrs) == nil {
-			l.event = l.attr("event")
-			if at, err := time.Parse(time.RFC3339Nano, l.attr("time")); err == nil {
-				l.at = at
-			}
-		}
-		return l
-	}
-	first, rest, _ := strings.Cut(raw, " ")
-	if ns, err := strconv.ParseInt(first, 10, 64); err == nil && len(first) == 19 {
-		l.at, l.text = time.Unix(0, ns), rest
-	}
-	return l
-}
-
-// lines are what came so far, and a way to wait for more.
-type lines struct {
-	mu   sync.Mutex
-	more *sync.Cond
-	got  []line
-	over bool
-}
-
-func newLines() *lines {
-	l := &lines{}
-	l.more = sync.NewCond(&l.mu)
-	return l
-}
-
-func (l *lines) read(r io.Reader) {
-	scanner := bufio.NewScanner(r)
-	for scanner.Scan() {
-		l.mu.Lock()
-		l.got = append(l.got, parse(scanner.Text()))
-		l.more.Broadcast()
-		l.mu.Unlock()
-	}
-}
-
-func (l *lines) close() {
-	l.mu.Lock()
-	l.over = true
-	l.more.Broadcast()
-	l.mu.Unlock()
-}
-
-func (l *lines) all() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var b strings.Builder
-	for _, line := range l.got {
-		fmt.Fprintln(&b, line.raw)
-	}
-	return b.String()
-}
-
-func (l *lines) find(is func(line) bool) (found []line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.got {
-		if is(line) {
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
-// await waits for a line.
-func (l *lines) await(is func(line) bool) (line, bool) {
-	overdue := time.AfterFunc(patience, func() { // the lock orders it after a Wait that has begun
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.more.Broadcast()
-	})
-	defer overdue.Stop()
-	deadline := time.Now().Add(patience)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for next := 0; ; {
-		for ; next < len(l.got); next++ {
-			if is(l.got[next]) {
-				return l.got[next], true
-			}
-		}
-		if l.over || !time.Now().Before(deadline) {
-			return line{}, false
-		}
-		l.more.Wait()
-	}
-}
-
-func says(text string) func(line) bool {
-	return func(l line) bool { return l.text == text || strings.HasPrefix(l.text, text+" ") }
-}
-
-func tells(event string) func(line) bool { return func(l line) bool { return l.event == event } }
-
 // hears waits until the program has announced text, or a line that begins with
 // these words.
 func (c *container) hears(text string) line {
@@ -354,67 +234,5 @@ func (c *container) ends(want int) {
 	c.t.Helper()
 	if got := c.code(); got != want {
 		c.t.Errorf("exit code %d, want %d", got, want)
-	}
-}
-
-// story is the one line that tells the whole shutdown.
-type story struct {
-	line
-	t *testing.T
-}
-
-// told waits for the container's end and gives graced's last line of the
-// shutdown; there must be exactly one.
-func (c *container) told() story {
-	c.t.Helper()
-	c.code()
-	ends := c.logged("shutdown_end")
-	if len(ends) != 1 {
-		c.t.Fatalf("%d shutdown_end lines, want 1", len(ends))
-	}
-	return story{ends[0], c.t}
-}
-
-// has checks a field.
-func (s story) has(key, want string) {
-	s.t.Helper()
-	if got := s.attr(key); got != want {
-		s.t.Errorf("shutdown_end has %s=%q, want %q", key, got, want)
-	}
-}
-
-// phase is how long a phase took.
-func (s story) phase(name string) time.Duration {
-	s.t.Helper()
-	d, err := time.ParseDuration(s.attr(name))
-	if err != nil {
-		s.t.Fatalf("shutdown_end has no time of %s: %v", name, err)
-	}
-	return d
-}
-
-// within checks an upper bound.
-func within(t *testing.T, what string, got, limit time.Duration) {
-	t.Helper()
-	if got > limit {
-		t.Errorf("%s took %v, more than %v", what, got.Round(time.Millisecond), limit)
-	}
-}
-
-// atLeast checks a lower bound.
-func atLeast(t *testing.T, what string, got, limit time.Duration) {
-	t.Helper()
-	if got < limit {
-		t.Errorf("%s took %v, less than %v", what, got.Round(time.Millisecond), limit)
-	}
-}
-
-// inOrder checks that each line was written after the one before.
-func inOrder(t *testing.T, lines ...line) {
-	t.Helper()
-	for i := 1; i < len(lines); i++ {
-		if lines[i].at.Before(lines[i-1].at) {
-			t.Errorf("%q came %v before %q", lines[i].raw, lines[i-1].at.Sub(lines[i].at), lines[i-1].raw)
-		}
 	}
 }
