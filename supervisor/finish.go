@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -13,6 +14,9 @@ import (
 type kill struct {
 	due  time.Time
 	next time.Time
+	// blind: what was left behind is killed without having been seen, so
+	// nobody knows how many that were.
+	blind bool
 }
 
 // killEach is how often SIGKILL is sent again: a process that forks can
@@ -25,6 +29,7 @@ const killLeast = 50 * time.Millisecond
 // enterKill sends SIGKILL to everything, until nothing is left or half of the
 // cleanup is over.
 func (m *machine) enterKill(now time.Time) {
+	blind := m.rest.unseen || m.phase == record.Rest && !m.rest.seen
 	m.enter(now, record.Killing)
 	half := m.plan.Cleanup / 2
 	m.kill.due = earlier(now, m.killAt).Add(half)
@@ -41,7 +46,8 @@ func (m *machine) enterKill(now time.Time) {
 		m.countKill("", n)
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelWarn, Msg: "what was left behind is killed", Signal: "SIGKILL",
 			Attrs: []slog.Attr{slog.Int("processes", n), slog.String("grace", m.graceText())}})
-	} else if m.rest.unseen {
+	} else if blind {
+		m.kill.blind = true
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelWarn, Msg: "what was left behind is killed", Signal: "SIGKILL",
 			Attrs: []slog.Attr{slog.String("processes", "unknown")}})
 	}
@@ -150,6 +156,15 @@ func (m *machine) killed() int {
 	return int(n)
 }
 
+// killedAttr is how many were killed, as far as that is known.
+func (m *machine) killedAttr() slog.Attr {
+	n := m.killed()
+	if !m.kill.blind {
+		return slog.Int("killed", n)
+	}
+	return slog.String("killed", fmt.Sprintf("%d and an unknown number of others", n))
+}
+
 // tellEnd is the whole story in one line.
 func (m *machine) tellEnd(now time.Time, asked bool) {
 	level := slog.LevelInfo
@@ -157,7 +172,7 @@ func (m *machine) tellEnd(now time.Time, asked bool) {
 	for _, p := range m.phases {
 		attrs = append(attrs, slog.String(string(p.Phase), plan.Duration(p.End.Sub(p.Start))))
 	}
-	attrs = append(attrs, slog.Int("overruns", len(m.overruns)), slog.Int("killed", m.killed()))
+	attrs = append(attrs, slog.Int("overruns", len(m.overruns)), m.killedAttr())
 	if m.repeats > 0 {
 		attrs = append(attrs, slog.Int("repeated", m.repeats))
 	}

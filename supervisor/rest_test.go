@@ -38,6 +38,7 @@ func TestLeftBehind(t *testing.T) {
 		}
 		r.want("kill all").wantTold(record.Overrun, "rest at 2s late 0s").wantTold(record.Kill, "").left().over(3)
 		r.wantTold(record.ShutdownEnd, "") // somebody was killed: that is told
+		r.wantKilled("1")
 	})
 	t.Run("a stop that comes meanwhile moves nothing, and is told", func(t *testing.T) {
 		r := newRig(t, makePlan(t, "app")).spawned("app").exited("app", 0).left(7).at(time.Second).signal(term).left().over(0)
@@ -81,7 +82,8 @@ func TestLeftBehind(t *testing.T) {
 	t.Run("a look that never comes back", func(t *testing.T) {
 		r := newRig(t, makePlan(t, "app")).spawned("app").exited("app", 0)
 		r.at(restAfterEnd - 1).phase(record.Rest).at(restAfterEnd).phase(record.Killing).at(restAfterEnd + time.Second).over(0)
-		r.wantTold(record.Overrun, "rest at 2s late 0s")
+		r.wantTold(record.Overrun, "rest at 2s late 0s").wantTold(record.Kill, "")
+		r.wantKilled("0 and an unknown number of others") // they were killed unseen: "killed 0" would be a lie
 	})
 }
 

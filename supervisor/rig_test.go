@@ -246,3 +246,22 @@ func (r *rig) loud() (list []record.Event) {
 	}
 	return list
 }
+
+// wantKilled checks how many shutdown_end says were killed.
+func (r *rig) wantKilled(want string) {
+	r.t.Helper()
+	got := "no such line"
+	for _, e := range r.emits {
+		if e.Kind != record.ShutdownEnd {
+			continue
+		}
+		for _, a := range e.Attrs {
+			if a.Key == "killed" {
+				got = a.Value.String()
+			}
+		}
+	}
+	if got != want {
+		r.t.Errorf("shutdown_end says killed %q, want %q", got, want)
+	}
+}
