@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"graced/internal/boot"
 	"graced/internal/config"
@@ -24,7 +25,7 @@ type planFlags struct {
 }
 
 func (f *planFlags) define(set *flag.FlagSet) {
-	set.BoolVar(&f.verbose, "verbose", false, "also say where each setting came from")
+	set.BoolVar(&f.verbose, "verbose", false, "also say of each value where it came from")
 	set.BoolVar(&f.json, "json", false, "print JSON")
 	set.StringVar(&f.svg, "svg", "", "draw the timeline into this file; - is standard output")
 	set.StringVar(&f.against, "against", "", "check a Kubernetes manifest, a Compose file or an ECS task definition")
@@ -51,7 +52,7 @@ func (f *planFlags) exclusive() []string {
 const planUsage = `
 graced plan [flags] prints the shutdown of these settings, or by one of
 
-  --verbose        also where each setting came from
+  --verbose        also every value that is in force, and where it came from
   --json           the same for programs
   --svg FILE       draws it; - is standard output
   --against FILE   checks a Kubernetes manifest, a Compose file or an ECS task
@@ -106,7 +107,7 @@ func showPlan(args []string, stdout, stderr io.Writer) int {
 	default:
 		fmt.Fprint(stdout, p.Text())
 		if flags.verbose {
-			tellSources(cfg, stdout)
+			tellValues(cfg.Values(p), stdout)
 		}
 	}
 	return 0
@@ -114,23 +115,20 @@ func showPlan(args []string, stdout, stderr io.Writer) int {
 
 func loadPlan(in *config.Input) { in.CommandOptional = true }
 
-// tellSources says of each setting what it is and where it came from.
-func tellSources(cfg *config.Config, stdout io.Writer) {
-	fmt.Fprintln(stdout)
-	names, values := 0, 0
-	for _, s := range cfg.Sources {
-		names, values = max(names, len(settingName(s))), max(values, len([]rune(s.Value)))
+// tellValues says of each value what it is and where it came from. A process, a
+// hook and an announcement are a paragraph each.
+func tellValues(values []config.Value, stdout io.Writer) {
+	const widest = 50 // a value that is longer takes the room that it needs
+	names, texts := 0, 0
+	for _, v := range values {
+		names, texts = max(names, utf8.RuneCountInString(v.Name)), max(texts, utf8.RuneCountInString(v.Text))
 	}
-	for _, s := range cfg.Sources {
-		fmt.Fprintf(stdout, " %-*s  %-*s  %s\n", names, settingName(s), min(values, 40), s.Value, config.Where(s.From))
+	for i, v := range values {
+		if i == 0 || v.Block != values[i-1].Block {
+			fmt.Fprintln(stdout)
+		}
+		fmt.Fprintf(stdout, " %-*s  %-*s  %s\n", names, v.Name, min(texts, widest), v.Text, v.Where())
 	}
-}
-
-func settingName(s config.Origin) string {
-	if s.Process != "" {
-		return s.Process + ": " + s.Setting
-	}
-	return s.Setting
 }
 
 // draw writes the picture.

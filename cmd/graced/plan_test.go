@@ -133,23 +133,29 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestVerbose: of each setting it is said where it came from.
+// TestVerbose: of each value it is said where it came from.
 func TestVerbose(t *testing.T) {
-	path := write(t, "graced.hcl", "margin = \"2s\"\nprocess \"web\" {\n  command = [\"x\"]\n  user    = env(\"WHO\")\n}\n")
+	path := write(t, "graced.hcl", "margin = \"2s\"\nprocess \"web\" {\n  command = [\"x\"]\n  user    = env(\"WHO\")\n  env     = { TOKEN = \"hunter2\" }\n}\n")
 	got := process(t, []string{"GRACED_GRACE=40s", "GRACED_MARGIN=3s", "WHO=65532"}, "plan", "--verbose", "--config", path, "--platform", "kubernetes", "--margin", "4s")
 	got.want(t, 0, "budget 36s", "")
 	for _, want := range []string{
 		` config +` + regexp.QuoteMeta(path) + ` +--config`,
 		` grace +40s +GRACED_GRACE`,
 		` margin +4s +--margin`,
-		` delay +5s +kubernetes`,
-		` report +/dev/termination-log +kubernetes`,
-		` user +\(read by env or file, not shown\) +` + regexp.QuoteMeta(path) + `:4,13`,
-		` repeat +ignore +default`,
+		` shutdown.delay +5s +preset kubernetes`,
+		` report.path +/dev/termination-log +preset kubernetes`,
+		` process.web.user +\(read by env or file, not shown\) +` + regexp.QuoteMeta(path) + `:4,13`,
+		` process.web.env +TOKEN +` + regexp.QuoteMeta(path) + `:5,13`,
+		` process.web.stop.wait +[0-9.]+s, its share of the budget +default`,
+		` shutdown.repeat +ignore +default`,
+		` shutdown.drain.quiet +2s +default`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(got.stdout) {
 			t.Errorf("%s is not in\n%s", want, got.stdout)
 		}
+	}
+	if strings.Contains(got.stdout, "hunter2") || strings.Contains(got.stdout, "65532") {
+		t.Errorf("it tells a value of the environment:\n%s", got.stdout)
 	}
 	if strings.Contains(call("plan", "--config", path).stdout, "default") {
 		t.Error("it is said without --verbose too")

@@ -80,7 +80,8 @@ type Config struct {
 	File    string   // the file that was read; "": none
 	Sources []Origin // each setting of the flag table, in its order
 
-	text *text // of File, for problems found later
+	text *text   // of File, for problems found later
+	from *loader // what was read, for Values
 }
 
 // Problems returns an empty list for what is found wrong with the settings
@@ -125,7 +126,7 @@ func Load(in Input, extra ...func(*flag.FlagSet)) (*Config, *Problems) {
 	if l.problems.Len() > 0 {
 		return nil, l.problems
 	}
-	l.cfg.Sources = l.origins()
+	l.cfg.Sources, l.cfg.from = l.origins(), l
 	return l.cfg, nil
 }
 
@@ -141,6 +142,7 @@ type loader struct {
 
 	file     plan.Setting[string] // --config
 	decoded  bool                 // the file was read to its end, rightly or not
+	whole    content              // of the file
 	platform plan.Setting[string] // a name or "auto"
 	// each has the settings of the file's processes, one those of the only one
 	// or of the command.

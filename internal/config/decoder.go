@@ -81,6 +81,7 @@ func (d *decoder) decode() {
 	d.ctx = &hcl.EvalContext{Functions: d.functions()}
 	d.schema = d.l.schema()
 	whole := d.block(content{}, d.text.file.Body, &d.schema)
+	d.l.whole = whole
 	d.settings(whole)
 }
 

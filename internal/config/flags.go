@@ -189,12 +189,16 @@ func commandLine(command []string) string {
 		return "nginx -g 'daemon off;'"
 	}
 	const most = 8
+	if len(command) > most {
+		return shellWords(command[:most]) + " …"
+	}
+	return shellWords(command)
+}
+
+// shellWords writes words as a shell takes them.
+func shellWords(list []string) string {
 	var words []string
-	for i, word := range command {
-		if i == most {
-			words = append(words, "…")
-			break
-		}
+	for _, word := range list {
 		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$;&|<>()*?[]{}#~`!") {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}

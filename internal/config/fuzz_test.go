@@ -1,11 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"graced/internal/plan"
 )
 
 // FuzzFile: any bytes give a configuration or problems, each with a place in
@@ -41,10 +44,16 @@ func FuzzFile(f *testing.F) {
 			if (c == nil) == (p == nil) {
 				t.Fatalf("config %v, problems %v", c, p)
 			}
+			var b strings.Builder
 			if p == nil {
+				if p, err := plan.New(c.Spec); err == nil {
+					fmt.Fprint(&b, c.Values(p))
+				}
+				if strings.Contains(b.String(), "hunter2") {
+					t.Fatalf("%q lists %q", src, b.String())
+				}
 				continue
 			}
-			var b strings.Builder
 			for _, width := range []int{0, 78} {
 				if err := p.Write(&b, width, width == 0); err != nil {
 					t.Fatal(err)
@@ -80,6 +89,10 @@ func FuzzArgs(f *testing.F) {
 			t.Fatal("there is nothing to run")
 		case p == nil && len(c.Sources) == 0:
 			t.Fatal("there are no sources")
+		case p == nil:
+			if p, err := plan.New(c.Spec); err == nil && len(c.Values(p)) < len(c.Sources) {
+				t.Fatal("there are few values")
+			}
 		case p != nil && p.Error() == "":
 			t.Fatal("the problems say nothing")
 		case p != nil:

@@ -2,10 +2,10 @@ package config
 
 import "graced/internal/plan"
 
-// Origin is a setting, what it is set to and where that came from.
+// Origin is a setting of the table of flags, what it is set to and where that came
+// from. Value is the same of every value that is in force.
 type Origin struct {
 	Setting string // as in the table of flags: grace, stop-signals
-	Process string // whose setting it is, if there are several
 	Value   string // as text; where nobody set it, what happens then
 	From    plan.Source
 }
@@ -25,27 +25,18 @@ func Where(from plan.Source) string {
 // notShown stands for a value that env or file had a part in.
 const notShown = "(read by env or file, not shown)"
 
-// origins lists the settings of the table. A setting of a process is listed
-// for each of several.
+// origins lists the settings of the table.
 func (l *loader) origins() []Origin {
-	var list []Origin
+	list := make([]Origin, len(l.rows))
 	for i := range l.rows {
-		r := &l.rows[i]
-		if !r.ofProcess() || len(l.each) < 2 {
-			list = append(list, l.origin(r, ""))
-			continue
-		}
-		for j, p := range l.cfg.Spec.Processes {
-			l.one = l.each[j]
-			list = append(list, l.origin(r, p.Name))
-		}
+		list[i] = l.origin(&l.rows[i])
 	}
 	return list
 }
 
 // origin says of one setting what is in force.
-func (l *loader) origin(r *row, process string) Origin {
-	o := Origin{Setting: r.name, Process: process, From: r.from()}
+func (l *loader) origin(r *row) Origin {
+	o := Origin{Setting: r.name, From: r.from()}
 	switch {
 	case o.From.Kind == plan.ByDefault:
 		o.Value = r.without

@@ -202,9 +202,23 @@ func TestReferenceExamples(t *testing.T) {
 	}
 }
 
-// TestReferenceDefaults: the defaults that no flag has.
+// TestReferenceDefaults: the defaults that no flag has, as the schema says them and
+// as they are.
 func TestReferenceDefaults(t *testing.T) {
-	r, c := readReference(t), newLoader(world()).cfg
+	r, l := readReference(t), newLoader(world())
+	c, schema := l.cfg, l.schema()
+	walk(&schema, "", func(path string, a *attribute) {
+		want := r.settings[path].without
+		if want == "–" || want == "required" || path == "process.probe.listening" { // of one of the probes
+			want = ""
+		}
+		if flagged := slices.ContainsFunc(l.rows, func(row row) bool { return row.attr == path }); flagged {
+			want = ""
+		}
+		if path != "process.stop.wait" && a.without != want {
+			t.Errorf("%s: the default is %q in the reference, and %q in the schema", path, want, a.without)
+		}
+	})
 	for path, want := range map[string]string{
 		"shutdown.drain.quiet": short(plan.DefaultQuiet), "shutdown.drain.unsure": short(plan.DefaultUnsure),
 		"http.ready": strings.Join(c.ReadyPaths, ", "), "http.live": strings.Join(c.LivePaths, ", "), "http.startup": strings.Join(c.StartupPaths, ", "),

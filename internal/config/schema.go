@@ -27,9 +27,13 @@ type block struct {
 type attribute struct {
 	name     string
 	example  string // a right value, as it stands in the file
+	without  string // what is in force where nobody sets it, of those without a flag; "": nothing is
 	required bool
 	read     reader
 }
+
+// none is in force where there is nothing unless somebody says so.
+const none = "none"
 
 // The least of the file's other durations. A probe more often than every
 // 10ms would be a load of its own.
@@ -73,14 +77,14 @@ func (l *loader) schema() block {
 			}},
 			{name: "http", attrs: []attribute{
 				{name: "listen", example: `":8990"`, read: asText(parseListen)},
-				{name: "ready", example: `["/readyz"]`, read: asList(parseURLPath)},
-				{name: "live", example: `["/livez"]`, read: asList(parseURLPath)},
-				{name: "startup", example: `["/startupz"]`, read: asList(parseURLPath)},
+				{name: "ready", example: `["/readyz"]`, without: "/readyz, /healthz", read: asList(parseURLPath)},
+				{name: "live", example: `["/livez"]`, without: "/livez", read: asList(parseURLPath)},
+				{name: "startup", example: `["/startupz"]`, without: "/startupz", read: asList(parseURLPath)},
 			}},
 			{name: "metrics", attrs: []attribute{
-				{name: "path", example: `"/metrics"`, read: asText(parseOptionalURLPath)},
-				{name: "textfile", example: `"/var/lib/node_exporter/graced.prom"`, read: asText(parseOptionalPath)},
-				{name: "push", example: `"http://pushgateway:9091"`, read: asText(l.parsePush)},
+				{name: "path", example: `"/metrics"`, without: "/metrics", read: asText(parseOptionalURLPath)},
+				{name: "textfile", example: `"/var/lib/node_exporter/graced.prom"`, without: none, read: asText(parseOptionalPath)},
+				{name: "push", example: `"http://pushgateway:9091"`, without: none, read: asText(l.parsePush)},
 			}},
 			{name: "control", attrs: []attribute{
 				{name: "socket", example: `"auto"`, read: asText(l.parseSocket)},
@@ -110,9 +114,9 @@ func (l *loader) shutdownSchema() block {
 		blocks: []block{{name: "drain", attrs: []attribute{
 			{name: "until", example: `"idle"`, read: asText(oneOf(plan.Drains))},
 			{name: "max", example: `"10s"`, read: asDuration(leastDrain)},
-			{name: "quiet", example: `"2s"`, read: asDuration(0)},
-			{name: "unsure", example: `"5s"`, read: asDuration(0)},
-			{name: "ports", example: `[8080]`, read: asPorts()},
+			{name: "quiet", example: `"2s"`, without: short(plan.DefaultQuiet), read: asDuration(0)},
+			{name: "unsure", example: `"5s"`, without: short(plan.DefaultUnsure), read: asDuration(0)},
+			{name: "ports", example: `[8080]`, without: "every port that the processes listen on", read: asPorts()},
 		}}},
 	}
 }
@@ -120,13 +124,13 @@ func (l *loader) shutdownSchema() block {
 func (l *loader) processSchema() block {
 	return block{name: "process", label: "name", many: true, unique: true, check: checkLabel,
 		attrs: []attribute{
-			{name: "command", example: `["nginx", "-g", "daemon off;"]`, read: asCommand()},
-			{name: "after", example: `["php"]`, read: asList(parseName)},
-			{name: "main", example: `true`, read: asBool},
-			{name: "env", example: `{ TZ = "UTC" }`, read: asMap(isPlain, addEnv)},
-			{name: "dir", example: `"/srv"`, read: asText(parseFolder)},
+			{name: "command", example: `["nginx", "-g", "daemon off;"]`, without: "what stands behind --", read: asCommand()},
+			{name: "after", example: `["php"]`, without: none, read: asList(parseName)},
+			{name: "main", example: `true`, without: "true for the last process", read: asBool},
+			{name: "env", example: `{ TZ = "UTC" }`, without: none, read: asMap(isPlain, addEnv)},
+			{name: "dir", example: `"/srv"`, without: "graced's own", read: asText(parseFolder)},
 			{name: "user", example: `"www-data"`, read: asName(l.parseUser)},
-			{name: "group", example: `"www-data"`, read: asName(l.parseGroup)},
+			{name: "group", example: `"www-data"`, without: "the user's", read: asName(l.parseGroup)},
 			{name: "target", example: `"process"`, read: asText(oneOf(plan.Targets))},
 			{name: "rewrite", example: `{ USR1 = "HUP", USR2 = "" }`, read: asMap(isText, func(r signals.Rewrite, from, to string) (signals.Rewrite, []mistake) {
 				if r == nil {
@@ -134,7 +138,7 @@ func (l *loader) processSchema() block {
 				}
 				return r, addRewrite(r, from, to)
 			})},
-			{name: "output", example: `"inherit"`, read: asText(l.parseOutput)},
+			{name: "output", example: `"inherit"`, without: outputs[0], read: asText(l.parseOutput)},
 		},
 		blocks: []block{
 			{name: "stop", label: "signal", many: true, check: func(label string) []mistake {
@@ -144,7 +148,7 @@ func (l *loader) processSchema() block {
 				{name: "wait", example: `"8s"`, read: asDuration(shortestRung)},
 			}},
 			{name: "restart", attrs: []attribute{
-				{name: "when", example: `"failure"`, read: asText(oneOf(starts))},
+				{name: "when", example: `"failure"`, without: starts[0], read: asText(oneOf(starts))},
 				{name: "backoff", example: `"100ms"`, read: asDuration(leastTime)},
 				{name: "max", example: `"30s"`, read: asDuration(leastTime)},
 				{name: "limit", example: `5`, read: asNumber(1, 1_000_000)},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"graced/internal/plan"
 )
 
 // TestNoValueOfTheEnvironmentIsTold puts a secret into the environment and a file, leads
@@ -43,6 +45,9 @@ func TestNoValueOfTheEnvironmentIsTold(t *testing.T) {
 			} else {
 				for _, o := range c.Sources {
 					all += fmt.Sprintln(o.Setting, o.Value, o.From)
+				}
+				if p, err := plan.New(c.Spec); err == nil {
+					all += fmt.Sprintln(c.Values(p))
 				}
 			}
 			if strings.Contains(strings.ToLower(all), secret[:7]) {

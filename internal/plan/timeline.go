@@ -140,6 +140,22 @@ func (s *Stopping) steps(first time.Duration, after string) []Step {
 	return append(steps, Step{Kind: StepKill, Process: s.Name, Signal: signals.Name(syscall.SIGKILL), Earliest: never, Latest: s.End})
 }
 
+// Words says which signals a default ladder has, as far as the command tells.
+func (s *Stopping) Words() string {
+	chosen := First(s.guess(), 0)
+	switch auto := s.Rungs[0].Signal == 0; {
+	case auto && chosen.ByTable:
+		return "auto: " + signals.Name(chosen.Signal) + ", " + chosen.Program + "'s own"
+	case auto:
+		return "auto: as it came, or the program's own"
+	}
+	var names []string
+	for _, sig := range s.Signals(chosen) {
+		names = append(names, signals.Name(sig))
+	}
+	return strings.Join(names, ", then ")
+}
+
 // begins is the latest time of the signal of rung r, from 1.
 func (s *Stopping) begins(r int) time.Duration {
 	if r == len(s.Rungs) { // the SIGTERM that a default ladder ends with
