@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"graced/internal/boot"
 	"graced/internal/config"
 	"graced/probe"
 )
@@ -40,12 +35,12 @@ func health(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "graced: health knows no %q; ask for ready, live or startup, or for nothing\n", word)
 		return codeFailed
 	}
-	cfg, from := running(args, stderr)
+	cfg := running(args, stderr)
 	if cfg == nil {
 		return 1
 	}
 	if cfg.Listen.V == config.Off {
-		fmt.Fprintf(stderr, "graced: %s serves no probes (--listen off)\n", from)
+		fmt.Fprintln(stderr, "graced: the running graced serves no probes (--listen off)")
 		return 1
 	}
 	for _, path := range paths(cfg) {
@@ -62,71 +57,6 @@ func first(paths []string) string {
 		return "/"
 	}
 	return paths[0]
-}
-
-// running gives the settings of the graced that runs here: its command line
-// says them, which everybody may read. Where it cannot be found, they are
-// those of this command's own flags and variables.
-func running(args []string, stderr io.Writer) (*config.Config, string) {
-	own := config.Input{Args: args, Environ: boot.Environ(), PID: os.Getpid(), CommandOptional: true}
-	if len(args) == 0 {
-		if found, pid, ok := findRunning(); ok {
-			own.Args, own.PID = found, pid
-			if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil {
-				own.Environ = strings.Split(strings.TrimRight(string(env), "\x00"), "\x00")
-			}
-		}
-	}
-	cfg, problems := config.Load(own)
-	if cfg == nil {
-		tell(problems, stderr)
-		return nil, ""
-	}
-	return cfg, "the running graced"
-}
-
-// findRunning looks for a running graced, PID 1 first, and gives its flags. Where
-// it is not PID 1 there may be several, of other containers (--pid host); the one
-// that is meant is in this command's own cgroup.
-func findRunning() (args []string, pid int, ok bool) {
-	if args, ok = runningFlags(1); ok {
-		return args, 1, true
-	}
-	own, _ := os.ReadFile("/proc/self/cgroup")
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if pid == os.Getpid() {
-			continue
-		}
-		if args, ok = runningFlags(pid); !ok {
-			continue
-		}
-		if theirs, err := os.ReadFile(dir + "/cgroup"); err == nil && bytes.Equal(own, theirs) {
-			return args, pid, true
-		}
-	}
-	return nil, 0, false
-}
-
-// runningFlags gives the words after `graced` or `graced run` of a process, if
-// it is one that runs a program.
-func runningFlags(pid int) ([]string, bool) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return nil, false
-	}
-	words := words(data)
-	if len(words) < 2 || filepath.Base(words[0]) != filepath.Base(os.Args[0]) {
-		return nil, false
-	}
-	switch {
-	case words[1] == "run":
-		return words[2:], true
-	case strings.HasPrefix(words[1], "-"):
-		return words[1:], true
-	}
-	return nil, false
 }
 
 // askHealth asks one path; nil if the answer is 200.
