@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,16 +140,26 @@ func fullPipe(t *testing.T, s *setup) func(*testing.T, *running) {
 }
 
 func busyNeighbours(t *testing.T, _ *setup) func(*testing.T, *running) {
-	hog, err := launch(setup{}, "cpu_hog", "200", "30")
+	end := beside(t, 200)
+	return func(t *testing.T, r *running) {
+		<-r.done
+		end()
+	}
+}
+
+// beside runs n processes that take all the processor time they get, for half a
+// minute at most.
+func beside(t *testing.T, n int) (end func()) {
+	if n == 0 {
+		return func() {}
+	}
+	hog, err := launch(setup{}, "cpu_hog", fmt.Sprint(n), "30")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(hog.kill)
 	hog.prints(t, "^ready", 20*time.Second)
-	return func(t *testing.T, r *running) {
-		<-r.done
-		hog.kill()
-	}
+	return hog.kill
 }
 
 func smallQuota(t *testing.T, s *setup) func(*testing.T, *running) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"math"
 	"os"
 	"runtime"
@@ -11,18 +10,12 @@ import (
 	"sync"
 )
 
-// settleRuntime makes the Go runtime one that can be PID 1, before the first
-// fork.
+// settleRuntime makes the Go runtime one that can be PID 1.
 func settleRuntime() {
 	// The settings of the environment are the child's (see boot); where they
 	// could not be shed, they are overridden here.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(math.MaxInt64)
-	// Two threads of Go code are enough, on a machine of any size. Setting it also
-	// ends the runtime's own watch of the container's CPU limit, which would
-	// wake up an idle graced.
-	runtime.GOMAXPROCS(2)
-	prewarm()
 }
 
 // gcPercent lets the heap grow to a megabyte between collections, not four:
@@ -30,23 +23,31 @@ func settleRuntime() {
 // probes take as long.
 const gcPercent = 25
 
-// allThreads is how many graced needs at one time: main, the runtime's
-// monitor, its template and its signal thread, the signal loop, the spawner, the
-// waiter, the log writer, two that run Go code, and two that are in a system call
-// meanwhile.
+// allThreads is how many graced needs at one time: the runtime's monitor, its
+// template, its signal thread and its poller, the spawner, the waiter, two that
+// run Go code, and those that are in a system call meanwhile: one that writes the
+// log, one that accepts a prober's connection, one that looks at /proc or the
+// sockets, and one to spare.
 const allThreads = 12
 
 // prewarm makes the threads that graced may need at once. In a container whose
 // pids limit is used up the runtime cannot make one more, and it then ends the
 // process: a fork bomb in the program would take PID 1 down, and the
-// container with it.
+// container with it. It comes before the first fork, and once the signals are
+// taken over: that needs a thread now and then, and with all of these locked it
+// would have further ones made.
 func prewarm() {
+	// Two threads of Go code are enough, on a machine of any size. Setting it also
+	// ends the runtime's own watch of the container's CPU limit, which would
+	// wake up an idle graced.
+	defer runtime.GOMAXPROCS(2)
 	if tight() {
 		return // there is so little room that the program needs it more
 	}
+	runtime.GOMAXPROCS(1) // one after another: nobody has a thread made for what runs beside
 	var gone sync.WaitGroup
 	release := make(chan struct{})
-	for made := 0; made < allThreads && threads(made) < allThreads; made++ {
+	for made := 0; made < allThreads && threads() < allThreads; made++ {
 		parked := make(chan struct{})
 		gone.Go(func() {
 			// a locked goroutine that waits keeps its thread from being used for
@@ -62,17 +63,11 @@ func prewarm() {
 	gone.Wait() // only now are they idle: before, whoever needs one would make another
 }
 
-// threads counts the threads there are by now; proc_pid_stat(5), field 20. Where
-// there is no /proc it is the most likely number: the runtime has six, and each
-// of made goroutines has taken one.
-func threads(made int) int {
-	const num = 17 // field 3 is the first after the name
-	data, _ := os.ReadFile("/proc/self/stat")
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) <= num {
-		return 6 + made
-	}
-	n, _ := strconv.Atoi(fields[num])
+// threads counts the threads there are, and those that are being made. It asks
+// the runtime and not /proc: while this thread would be in that system call the
+// runtime might make another one in its place.
+func threads() int {
+	n, _ := runtime.ThreadCreateProfile(nil)
 	return n
 }
 

@@ -37,7 +37,6 @@ func supervise(args []string, stdout, stderr io.Writer) int {
 	childStderr := protectStderr()
 	settleRuntime()
 	log := record.NewLog(2, record.Format(cfg.LogFormat.V), cfg.LogLevel.V)
-	log.Prewarm()
 
 	gone, leave := context.WithCancel(context.Background())
 	defer leave()
@@ -62,6 +61,8 @@ func supervise(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "graced: %v\n", err)
 		return codeFailed
 	}
+	takeover.Wait()
+	prewarm()
 	h.reaper, err = reaper.New(reaper.Options{
 		Children: takeover.Children(), Stops: terminal.held, Most: len(h.procs) + len(h.hooks),
 		Fault: func(where string, v any) { h.fault(where, v, nil) },
@@ -79,7 +80,6 @@ func supervise(args []string, stdout, stderr io.Writer) int {
 		Children: h.reaper.Wake(), TakeChildren: h.children,
 		Inbox: h.inbox, Gone: gone,
 	}
-	takeover.Wait()
 	code = loop.Run()
 	terminal.giveBack()
 	lastMetrics(h, cfg)

@@ -48,8 +48,7 @@ type Log struct {
 	dropped atomic.Uint64 // lines
 	gaveUp  atomic.Bool   // Close does not wait any more: the writer ends
 
-	ready chan struct{} // closed once the writer has its thread
-	done  chan struct{} // closed at the writer's end
+	done chan struct{} // closed at the writer's end
 }
 
 // NewLog makes a log of the events from level on, written to fd, which stays
@@ -59,21 +58,6 @@ func NewLog(fd int, format Format, level slog.Level) *Log {
 	l := &Log{format: format, level: level}
 	l.out = sink{fd: fd, gaveUp: &l.gaveUp}
 	return l
-}
-
-// Prewarm starts the writer and returns when it has its OS thread. Without it
-// the first event starts the writer, and where the pids cgroup is full by then
-// the Go runtime ends the process for want of a thread.
-func (l *Log) Prewarm() {
-	l.mu.Lock()
-	if !l.closed {
-		l.start()
-	}
-	ready := l.ready
-	l.mu.Unlock()
-	if ready != nil {
-		<-ready
-	}
 }
 
 // Enabled says whether an event of this level is written: whether its words
@@ -152,30 +136,23 @@ func (l *Log) start() {
 		return
 	}
 	l.queue = make(chan *Event, maxLines)
-	l.ready = make(chan struct{})
 	l.done = make(chan struct{})
 	go l.write()
 }
 
-// write is the writer: it alone touches the descriptor. It keeps its thread,
-// whose signal mask it changes, until the end: Go lets no other goroutine have
-// a thread that was not unlocked.
+// write is the writer: it alone touches the descriptor.
 func (l *Log) write() {
 	defer close(l.done)
-	runtime.LockOSThread()
-	blockWriteSignals()
-	close(l.ready)
-
 	lines := newLines(l.format)
 	var told uint64 // how many dropped lines the log has admitted
 	admit := func() {
 		n := l.dropped.Load()
-		if n > told && l.Enabled(slog.LevelWarn) && l.out.write(lines.dropped(n-told)) == nil {
+		if n > told && l.Enabled(slog.LevelWarn) && l.put(lines.dropped(n-told)) == nil {
 			told = n
 		}
 	}
 	for e := range l.queue {
-		err := l.out.write(lines.event(e))
+		err := l.put(lines.event(e))
 		l.waiting.Add(-e.size()) // not before: a line that is being written takes up room
 		switch {
 		case err != nil:
@@ -187,8 +164,10 @@ func (l *Log) write() {
 	admit()
 }
 
-// blockWriteSignals blocks, on this thread, the two signals that the kernel
-// sends to the writer itself.
+// put writes a line with the two signals blocked that the kernel sends to the
+// thread that writes. Only meanwhile does the writer keep its thread: a thread
+// of its own would be one that waits nearly always, and one that has to be
+// given the processor, on a busy machine, before the last line is written.
 //
 // SIGTTOU: graced is in the background of its terminal while the program holds
 // the foreground. With TOSTOP set, a write from there fails with EIO or stops
@@ -198,9 +177,14 @@ func (l *Log) write() {
 //
 // SIGPIPE: a broken pipe is told by EPIPE; the signal would only wake up the
 // others.
-func blockWriteSignals() {
-	var set unix.Sigset_t
-	set.Val[0] = 1<<(unix.SIGTTOU-1) | 1<<(unix.SIGPIPE-1)
+func (l *Log) put(line []byte) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var block, before unix.Sigset_t
+	block.Val[0] = 1<<(unix.SIGTTOU-1) | 1<<(unix.SIGPIPE-1)
 	// It fails only for a wrong argument, and the log is of use without it.
-	_ = unix.PthreadSigmask(unix.SIG_BLOCK, &set, nil)
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &before) == nil {
+		defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }()
+	}
+	return l.out.write(line)
 }

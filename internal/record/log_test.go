@@ -59,7 +59,6 @@ func TestLogUnusedCostsNothing(t *testing.T) {
 	if !l.Close(0) {
 		t.Error("Close of an unused log: something remained")
 	}
-	l.Prewarm() // of a closed log: nothing
 	l.Emit(Event{Msg: "too late"})
 	if l.Dropped() != 1 || l.queue != nil {
 		t.Errorf("after Close: dropped %d, want 1, and no writer", l.Dropped())
@@ -251,21 +250,23 @@ func wide(n int) (attrs []slog.Attr) {
 	return attrs
 }
 
-func TestLogPrewarmBlocksSignalsOnOneThread(t *testing.T) {
-	// Go destroys the thread of a writer that ended, but parks the main one.
-	idle := func() bool { return writerThreads(t) <= 1 }
-	until(t, "the writers of other tests are gone", idle)
-	before := writerThreads(t)
-	l := NewLog(-1, Text, slog.LevelInfo)
-	l.Prewarm()
-	l.Prewarm()
-	if n := writerThreads(t); n != before+1 {
-		t.Errorf("%d threads block the two signals, want %d and the writer's", n, before)
-	}
+// The two signals are blocked on the one thread that writes, while it writes.
+func TestLogBlocksSignalsWhileItWrites(t *testing.T) {
+	until(t, "nobody writes", func() bool { return writerThreads(t) == 0 })
+	r, w := newPipe(t, 0)
+	fill(t, w)
+	l := NewLog(w, Text, slog.LevelInfo)
+	l.Emit(Event{Msg: "waits for a reader"})
+	until(t, "the writer writes", func() bool { return writerThreads(t) == 1 })
+	lines := collectBlocking(t, r)
+	until(t, "it has written", func() bool { return writerThreads(t) == 0 })
 	if !l.Close(patience) {
 		t.Error("Close: something remained")
 	}
-	until(t, "the writer's thread is gone", idle)
+	unix.Close(w)
+	if got := <-lines; len(got) != 1 {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestLogFromManyGoroutinesWhileClosing(t *testing.T) {
