@@ -4,17 +4,22 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
+
+func never() bool { return false }
 
 func TestVictim(t *testing.T) {
 	now := epoch
 	aged := func(age time.Duration, answered bool, computing int) *conn {
 		return &conn{since: now.Add(-age), answered: answered, computing: computing}
 	}
-	young, old, older := aged(shelter-1, false, 0), aged(shelter, false, 0), aged(time.Second, false, 0)
-	kept, keptLong, fresh := aged(time.Minute, true, 0), aged(time.Hour, true, 0), aged(shelter-2, true, 0)
+	young, old, older := aged(sheltered-1, false, 0), aged(sheltered, false, 0), aged(time.Second, false, 0)
+	kept, keptLong, fresh := aged(time.Minute, true, 0), aged(time.Hour, true, 0), aged(sheltered-2, true, 0)
 	busy := aged(2*time.Hour, false, 1)
 	for _, tt := range []struct {
 		name string
@@ -29,14 +34,70 @@ func TestVictim(t *testing.T) {
 		{"so has one that was just answered", []*conn{busy, fresh}, nil, 2},
 		{"one that computes is left alone", []*conn{busy}, nil, time.Second},
 	} {
-		s := newConns(1)
+		s := newConns(1, never)
 		for _, c := range tt.open {
 			s.open[c] = struct{}{}
 		}
-		victim, wait := s.victim(now)
+		victim, wait := s.victim(now, sheltered)
 		if victim != tt.want || wait != tt.wait {
 			t.Errorf("%s: got %v, wait %v", tt.name, victim, wait)
 		}
+	}
+}
+
+// While the kernel's queue fills up the shelter is shorter: who came first goes
+// first, but not before its request was read.
+func TestVictimOfACrowd(t *testing.T) {
+	s := newConns(1, func() bool { return true })
+	if s.shelter() != shelteredInCrowd {
+		t.Errorf("a shelter of %v in a crowd", s.shelter())
+	}
+	first, second := &conn{since: epoch.Add(-2 - shelteredInCrowd)}, &conn{since: epoch.Add(-1 - shelteredInCrowd)}
+	s.open[first], s.open[second] = struct{}{}, struct{}{}
+	if victim, wait := s.victim(epoch, s.shelter()); victim != first || wait != 0 {
+		t.Errorf("got %v, wait %v", victim, wait)
+	}
+	first.asked = epoch.Add(1 - understood)
+	if victim, _ := s.victim(epoch, s.shelter()); victim != second {
+		t.Errorf("got %v while the first one's request is being read", victim)
+	}
+	first.asked, first.since, first.computing = time.Time{}, epoch.Add(-time.Hour), 1
+	if victim, _ := s.victim(epoch, s.shelter()); victim != second {
+		t.Errorf("got %v while the first is answered", victim)
+	}
+}
+
+// The kernel tells how many wait to be accepted.
+func TestCrowded(t *testing.T) {
+	s, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	filling := crowded(s.tcp)
+	if filling() {
+		t.Error("crowded without anybody")
+	}
+	longest, err := os.ReadFile("/proc/sys/net/core/somaxconn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(longest)))
+	if err != nil || n > 8192 {
+		t.Skipf("SKIPPED: a queue of %q cannot be filled here", longest)
+	}
+	for i := range n/8 + 1 {
+		if filling() {
+			t.Fatalf("crowded at %d of %d", i, n)
+		}
+		c, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	if !filling() {
+		t.Errorf("not crowded although %d of %d wait", n/8+1, n)
 	}
 }
 
@@ -79,7 +140,7 @@ func TestUnreadRequestIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	set := newConns(2)
+	set := newConns(2, never)
 	var clients []net.Conn
 	for range 2 {
 		c, err := net.Dial("tcp", l.Addr().String())
@@ -99,8 +160,8 @@ func TestUnreadRequestIsLeftAlone(t *testing.T) {
 		defer admitted.Close()
 	}
 	io.WriteString(clients[0], "G")
-	time.Sleep(2 * shelter)
-	victim, _ := set.victim(time.Now())
+	time.Sleep(2 * sheltered)
+	victim, _ := set.victim(time.Now(), sheltered)
 	if victim == nil || victim.RemoteAddr().String() != clients[1].LocalAddr().String() {
 		t.Error("the one that has asked is closed, not the silent one")
 	}
@@ -135,7 +196,7 @@ func TestAllCompute(t *testing.T) {
 	select {
 	case <-answered:
 		t.Error("answered above the bound")
-	case <-time.After(3 * shelter):
+	case <-time.After(3 * sheltered):
 	}
 	close(hold)
 	if code := <-answered; code != 200 {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // After an accept that failed, or panicked, the next one waits: 5 ms, then
@@ -131,3 +133,25 @@ func (l *listener) Addr() net.Addr { return l.tcp.Addr() }
 // Close does nothing. http.Server calls it whenever its Serve ends, by a panic
 // too; the port is to stay open until Server.Close.
 func (l *listener) Close() error { return nil }
+
+// crowded says whether the kernel's queue of connections that wait to be
+// accepted is filling up: an eighth of its length. Of a listening socket TCP_INFO
+// has that in two fields that mean something else otherwise (tcp_get_info in the
+// kernel's tcp.c, since 2.6.24).
+func crowded(tcp net.Listener) func() bool {
+	withFD, ok := tcp.(syscall.Conn)
+	if !ok {
+		return func() bool { return false }
+	}
+	raw, err := withFD.SyscallConn()
+	if err != nil {
+		return func() bool { return false }
+	}
+	return func() (filling bool) {
+		err := raw.Control(func(fd uintptr) {
+			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+			filling = err == nil && info.Unacked > info.Sacked/8
+		})
+		return filling && err == nil
+	}
+}

@@ -111,7 +111,7 @@ func TestAcceptGoesOn(t *testing.T) {
 	stranger := dial(t, s)
 	kept := dial(t, s)
 	wantLine(t, kept.get("/readyz"), 200, "ok")
-	time.Sleep(2 * shelter)
+	time.Sleep(2 * sheltered)
 
 	l.mu.Lock()
 	l.script = []any{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, "accept is broken", "twice"}

@@ -29,7 +29,7 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB of its own
 
-	defaultMaxConns = 128
+	defaultMaxConns = 256
 )
 
 // Server serves readiness on one port, from Serve to graced's last moment.
@@ -78,7 +78,7 @@ type Config struct {
 	// The request gets a 500, the server goes on.
 	Panic func(where string, v any, stack []byte)
 
-	// MaxConns bounds the open connections; default 128. It is lowered to a
+	// MaxConns bounds the open connections; default 256. It is lowered to a
 	// quarter of the limit of open files, so that probes never take the
 	// descriptors that the supervisor needs. At the bound the oldest connection
 	// that waits for its client is closed.
@@ -140,7 +140,7 @@ func (s *Server) Serve(cfg Config) {
 		cfg = cfg.withDefaults()
 		bounded := &listener{
 			tcp:   s.tcp,
-			conns: newConns(cfg.MaxConns),
+			conns: newConns(cfg.MaxConns, crowded(s.tcp)),
 			done:  s.done,
 		}
 		srv := &http.Server{

@@ -269,6 +269,13 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+func askers(s *Server) int {
+	a := s.Askers()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.known)
+}
+
 func TestWhoAsks(t *testing.T) {
 	w := newWorld(ready)
 	s := serve(t, w.config())
@@ -282,14 +289,14 @@ func TestWhoAsks(t *testing.T) {
 		c.do("POST", "/readyz")
 		time.Sleep(time.Millisecond)
 	}
-	if n := len(s.Askers().known); n != 0 {
+	if n := askers(s); n != 0 {
 		t.Errorf("%d askers, want none", n)
 	}
 	// From two ports: one asker all the same.
 	get(t, s, "/readyz", "User-Agent: lb")
 	get(t, s, "/readyz", "User-Agent: lb")
 	c.do("HEAD", "/readyz", "User-Agent: lb")
-	if n := len(s.Askers().known); n != 1 {
+	if n := askers(s); n != 1 {
 		t.Errorf("%d askers, want 1", n)
 	}
 	if n := w.told.Load(); n != 0 {
@@ -342,7 +349,7 @@ func TestProbesLeaveNothingBehind(t *testing.T) {
 		get(t, s, paths[i%len(paths)])
 	}
 	settles(t, goroutines, fds)
-	if n := len(s.Askers().known); n != 2 { // two ready paths, no agent
+	if n := askers(s); n != 2 { // two ready paths, no agent
 		t.Errorf("%d askers", n)
 	}
 }

@@ -44,9 +44,7 @@ func TestProbesLeaveNothingBehind(t *testing.T) {
 	threads, files := status(t, r.pid, "Threads"), descriptors(t, r.pid)
 	probe(times(10_000, 10_000, 2_000))
 	eventually(2*time.Second, func() bool { return descriptors(t, r.pid) <= files })
-	// one more is made where the kernel takes the processor from a thread in the
-	// middle of a system call, on a machine that is busy with much else
-	if n := status(t, r.pid, "Threads"); n > threads+1 {
+	if n := status(t, r.pid, "Threads"); n > max(threads, 12) {
 		t.Errorf("%d threads before, %d after", threads, n)
 	}
 	if n := descriptors(t, r.pid); n > files {
@@ -128,8 +126,8 @@ func TestPortCannotBeStarved(t *testing.T) {
 			}
 		})
 	}
-	// While they come the kernel's queue may be full, and it is asked again after
-	// a second; when they are there, nothing is to be noticed of them.
+	// While they come the two processors have much else to do; when they are
+	// there, nothing is to be noticed of them.
 	var meanwhile, slowest time.Duration
 	for range 20 {
 		began := time.Now()
@@ -152,7 +150,7 @@ func TestPortCannotBeStarved(t *testing.T) {
 			break
 		}
 	}
-	if slowest > 500*time.Millisecond || meanwhile > 3*time.Second {
+	if slowest > 500*time.Millisecond || meanwhile > 2*time.Second {
 		t.Errorf("the slowest probe took %v, while they came %v", slowest, meanwhile)
 	}
 	if kb := status(t, r.pid, "VmRSS"); kb > 64<<10 {
