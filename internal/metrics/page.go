@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
@@ -33,7 +34,21 @@ type Source struct {
 type Page struct {
 	source   Source
 	registry func() *prometheus.Registry
+
+	mu   sync.Mutex
+	made [2]made // as text, as OpenMetrics
 }
+
+// made is a page that was made a moment ago.
+type made struct {
+	at   time.Time
+	page []byte
+}
+
+// shared is how long a page serves whoever asks next. Making one takes a hundred
+// times as long as any other answer, and a crowd of clients that ask for nothing
+// else is not to keep a prober waiting for its own.
+const shared = 20 * time.Millisecond
 
 // New makes a page. The registry and the descriptions of the series are made
 // at the first scrape: most runs end without one.
@@ -61,17 +76,36 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// the others stay out of the binary.
 	format := expfmt.NegotiateAccept(r.Header,
 		expfmt.FmtOpenMetrics_1_0_0, expfmt.FmtOpenMetrics_0_0_1, expfmt.FmtText)
-	var page bytes.Buffer
-	if err := p.encode(&page, format.FormatType() == expfmt.TypeOpenMetrics); err != nil {
+	page, err := p.recent(format.FormatType() == expfmt.TypeOpenMetrics)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", string(format))
-	w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	if r.Method == http.MethodGet {
 		// A client that went away is no concern of the server's.
-		_, _ = w.Write(page.Bytes())
+		_, _ = w.Write(page)
 	}
+}
+
+// recent is a page that is at most shared old. One is made at a time.
+func (p *Page) recent(openMetrics bool) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := &p.made[0]
+	if openMetrics {
+		last = &p.made[1]
+	}
+	if last.page != nil && time.Since(last.at) < shared {
+		return last.page, nil
+	}
+	var page bytes.Buffer
+	if err := p.encode(&page, openMetrics); err != nil {
+		return nil, err
+	}
+	*last = made{time.Now(), page.Bytes()}
+	return last.page, nil
 }
 
 // WriteTextfile writes all series to path in the format of node_exporter's

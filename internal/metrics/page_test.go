@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -55,6 +56,26 @@ func TestMethods(t *testing.T) {
 			t.Errorf("HEAD: %d bytes of body, Content-Length %q", w.Body.Len(), w.Header().Get("Content-Length"))
 		}
 	}
+}
+
+// A crowd of scrapers costs one page every 20 ms; whoever comes after that gets a
+// new one.
+func TestPageIsSharedForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		orphans := uint64(0)
+		src := source(atRest("web", time.Now()))
+		src.Orphans = func() uint64 { orphans++; return orphans }
+		p := New(src)
+		for i, want := range []uint64{1, 1, 1, 2} {
+			for _, accept := range []string{"", "application/openmetrics-text"} {
+				get(t, p, accept)
+			}
+			if orphans != 2*want { // one for each format
+				t.Errorf("after %d ms: asked %d times, want %d", i*7, orphans, 2*want)
+			}
+			time.Sleep(7 * time.Millisecond)
+		}
+	})
 }
 
 func TestManyScrapesAtOnce(t *testing.T) {
