@@ -96,18 +96,19 @@ func (m *machine) tellUnkillable(now time.Time) {
 		m.problems = append(m.problems, text)
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelError, Msg: "cannot be killed; graced ends without it", Process: p.Name, PID: p.pid, Signal: "SIGKILL"})
 	}
-	told := 0
+	told, others := 0, 0
 	for _, left := range m.rest.left {
-		if told == 5 {
-			break
-		}
 		if slices.ContainsFunc(m.procs, func(p process) bool { return p.pid == left.PID }) {
 			continue // one of those above
+		}
+		if others++; told == 5 {
+			continue
 		}
 		told++
 		m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelError, Msg: "cannot be killed; graced ends without it", PID: left.PID, Signal: "SIGKILL",
 			Attrs: []slog.Attr{slog.String("program", left.Name)}})
 	}
+	m.uncountKill("", others)
 }
 
 // lastWords is kept for the report and the exit itself.

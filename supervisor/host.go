@@ -32,7 +32,7 @@ type Action struct {
 	Signal syscall.Signal // of Signal, Broadcast and SignalLeft
 	Left   Leftover       // of SignalLeft
 	Until  plan.Drain     // of Inspect
-	Event  record.Event   // of Emit
+	Event  record.Event   // of Emit; of Signal: what is emitted once it was sent, if it has a Msg
 	Since  time.Time      // of AskAskers: when not-ready began
 	Report *record.Report // of WriteReport
 	Wait   time.Duration  // of WriteReport: at most this long, 0: do not wait

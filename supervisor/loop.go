@@ -121,8 +121,12 @@ func (l *Loop) carryOut(m *machine, actions []Action) {
 		case Spawn, SpawnHook, WriteReport, Signal:
 			l.publish(m)
 		}
-		if e, ok := l.do(a); ok {
+		e, ok := l.do(a)
+		if ok {
 			l.queue = append(l.queue, m.step(time.Now(), e)...)
+		}
+		if a.Kind == Signal && a.Event.Msg != "" && (!ok || e.Kind != SignalFailed) {
+			l.emit(a.Event)
 		}
 	}
 	l.publish(m)

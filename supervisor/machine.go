@@ -7,6 +7,7 @@ import (
 
 	"graced/internal/plan"
 	"graced/internal/record"
+	"graced/signals"
 )
 
 // machine is all state of the supervisor. Only step changes it, and step
@@ -135,12 +136,22 @@ func (m *machine) do(a Action) { m.actions = append(m.actions, a) }
 
 // emit hands out an event with the machine's coordinates.
 func (m *machine) emit(now time.Time, e record.Event) {
+	m.do(Action{Kind: Emit, Event: m.stamped(now, e)})
+}
+
+// send sends a signal to process i. e tells of it, if it could be sent.
+func (m *machine) send(now time.Time, i int, sig syscall.Signal, e record.Event) {
+	e.Process, e.Signal = m.procs[i].Name, signals.Name(sig)
+	m.do(Action{Kind: Signal, ID: i, Signal: sig, Event: m.stamped(now, e)})
+}
+
+func (m *machine) stamped(now time.Time, e record.Event) record.Event {
 	e.Time = now
 	e.Offset = record.Before
 	if !m.t0.IsZero() {
 		e.Offset = now.Sub(m.t0)
 	}
-	m.do(Action{Kind: Emit, Event: e})
+	return e
 }
 
 // stoppingNow says whether a shutdown has started.

@@ -82,6 +82,9 @@ func (w *model) check(actions []Action) {
 			if a.Signal == syscall.SIGKILL {
 				w.once("SIGKILL to %d", a.ID)
 			}
+			if a.Event.Msg != "" {
+				w.checkEvent(a.Event)
+			}
 		case Emit:
 			w.checkEvent(a.Event)
 		case IdentifyAll:

@@ -16,14 +16,15 @@ import (
 
 // rig steps a machine through a test. Times are offsets from graced's start.
 type rig struct {
-	t     testing.TB
-	m     *machine
-	zero  time.Time
-	now   time.Time
-	did   []string                 // what the host was told since the last look, without events
-	emits []record.Event           // all of them
-	ids   map[string]plan.Identity // what processes are found to be
-	mute  bool                     // IdentifyAll is not answered
+	t       testing.TB
+	m       *machine
+	zero    time.Time
+	now     time.Time
+	did     []string                 // what the host was told since the last look, without events
+	emits   []record.Event           // all of them
+	ids     map[string]plan.Identity // what processes are found to be
+	mute    bool                     // IdentifyAll is not answered
+	refuses bool                     // signals are refused
 }
 
 func newRig(t testing.TB, p *plan.Plan) *rig {
@@ -60,6 +61,11 @@ func (r *rig) carry(actions []Action) {
 			continue
 		}
 		r.did = append(r.did, r.words(a))
+		if a.Kind == Signal && r.refuses {
+			actions = append(actions, r.m.step(r.now, Event{Kind: SignalFailed, ID: a.ID, Signal: a.Signal, Err: syscall.EPERM})...)
+		} else if a.Event.Msg != "" {
+			r.emits = append(r.emits, a.Event)
+		}
 		if a.Kind == IdentifyAll && !r.mute {
 			ids := make([]plan.Identity, len(r.m.procs))
 			for i := range ids {

@@ -57,14 +57,12 @@ func (m *machine) forward(now time.Time, sig syscall.Signal) {
 
 // pass sends a forwarded signal and counts it.
 func (m *machine) pass(now time.Time, i int, sig syscall.Signal) {
-	m.do(Action{Kind: Signal, ID: i, Signal: sig})
+	m.send(now, i, sig, record.Event{Kind: record.Forward, Level: slog.LevelDebug, Msg: "signal passed on"})
 	m.totals = m.totals.Clone()
 	if m.totals.SignalsForwarded == nil {
 		m.totals.SignalsForwarded = map[record.Forwarded]uint64{}
 	}
 	m.totals.SignalsForwarded[record.Forwarded{Process: m.procs[i].Name, Signal: signals.Name(sig)}]++
-	m.emit(now, record.Event{Kind: record.Forward, Level: slog.LevelDebug, Msg: "signal passed on",
-		Process: m.procs[i].Name, Signal: signals.Name(sig)})
 }
 
 // signalFailed takes note of a signal that could not be sent. ESRCH is no
@@ -73,6 +71,7 @@ func (m *machine) signalFailed(now time.Time, e Event) {
 	if e.Err == syscall.ESRCH {
 		return
 	}
+	m.killRefused(now, e)
 	p := &m.procs[e.ID]
 	if p.deaf {
 		return
@@ -82,6 +81,15 @@ func (m *machine) signalFailed(now time.Time, e Event) {
 	m.problems = append(m.problems, text)
 	m.emit(now, record.Event{Kind: record.Forward, Level: slog.LevelWarn, Msg: "signal refused",
 		Process: p.Name, PID: p.pid, Signal: signals.Name(e.Signal), Err: e.Err.Error()})
+}
+
+// killRefused: what SIGKILL could not be sent to was not killed. That it is still
+// there is told at the end.
+func (m *machine) killRefused(now time.Time, e Event) {
+	if p := &m.procs[e.ID]; e.Signal == syscall.SIGKILL && e.Err != syscall.ESRCH && p.slain {
+		p.slain = false
+		m.uncountKill(p.Name, 1)
+	}
 }
 
 // suspended: a main that holds the terminal was stopped by a key or by its own

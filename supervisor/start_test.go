@@ -172,30 +172,35 @@ func TestForwardBeforeStop(t *testing.T) {
 	r.spawned("app").want("SIGHUP app", "identify", "SIGTERM app", "SIGCONT app")
 }
 
-// TestSignalRefused: EPERM is told once, and is no reason to crash; at kill_at graced
-// goes on without the process.
+// TestSignalRefused: EPERM is told once, and nothing is said to be sent or killed; at
+// kill_at graced goes on without the process.
 func TestSignalRefused(t *testing.T) {
-	r := stopped(t, makePlan(t, "app"))
-	for range 3 {
-		r.step(Event{Kind: SignalFailed, Signal: term, Err: syscall.EPERM})
-	}
+	r := up(t, makePlan(t, "app"))
+	r.refuses = true
+	r.signal(term).step(Event{Kind: Listeners})
 	r.step(Event{Kind: SignalFailed, Signal: term, Err: syscall.ESRCH}).wantTold(record.Forward, "app")
-	r.at(planKillAt).phase(record.Killing).step(Event{Kind: SignalFailed, Signal: term, Err: syscall.EPERM})
+	r.at(planKillAt).phase(record.Killing)
 	for range 10 {
 		r.step(Event{Kind: Surveyed, Left: []Leftover{{PID: 100, Name: "app"}, {PID: 7, Name: "daemon"}}})
 	}
 	r.at(planKillAt + time.Second).over(137)
-	killed := 0
+	told := map[string]int{}
 	for _, e := range r.emits {
-		if e.Msg == "cannot be killed; graced ends without it" {
-			killed++
-		}
+		told[e.Msg]++
 	}
-	if killed != 2 {
-		t.Errorf("%d processes are said to be unkillable, want app and the daemon once each", killed)
+	for msg, want := range map[string]int{
+		"signal refused": 1, "cannot be killed; graced ends without it": 2, // app and the daemon
+		"stop signal sent": 0, "killed": 0,
+	} {
+		if told[msg] != want {
+			t.Errorf("%q is said %d times, want %d", msg, told[msg], want)
+		}
 	}
 	if len(r.m.problems) != 2 {
 		t.Errorf("the report says %q", r.m.problems)
+	}
+	if n := r.m.killed(); n != 0 {
+		t.Errorf("%d count as killed: %v", n, r.m.totals.Kills)
 	}
 }
 

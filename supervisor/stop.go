@@ -99,14 +99,13 @@ func (m *machine) climb(now time.Time, i int, attrs []slog.Attr) {
 		p.due = m.killAt
 	}
 	sig := p.ladder[p.rung]
-	m.do(Action{Kind: Signal, ID: i, Signal: sig})
-	m.do(Action{Kind: Signal, ID: i, Signal: syscall.SIGCONT})
 	level := slog.LevelDebug
 	if p.rung > 0 {
 		level = slog.LevelInfo
 	}
-	m.emit(now, record.Event{Kind: record.Escalate, Level: level, Msg: "stop signal sent", Process: p.Name, PID: p.pid,
-		Signal: signals.Name(sig), Deadline: p.due.Sub(m.t0), Attrs: append(attrs, slog.String("state", fmt.Sprintf("rung%d", p.rung)))})
+	m.send(now, i, sig, record.Event{Kind: record.Escalate, Level: level, Msg: "stop signal sent", PID: p.pid,
+		Deadline: p.due.Sub(m.t0), Attrs: append(attrs, slog.String("state", fmt.Sprintf("rung%d", p.rung)))})
+	m.do(Action{Kind: Signal, ID: i, Signal: syscall.SIGCONT})
 }
 
 // nextRung goes on to the next rung, or to SIGKILL after the last.
@@ -126,10 +125,9 @@ func (m *machine) slay(now time.Time, i int) {
 		return
 	}
 	p.state, p.slain = killing, true
-	m.do(Action{Kind: Signal, ID: i, Signal: syscall.SIGKILL})
 	m.countKill(p.Name, 1)
-	attrs := []slog.Attr{slog.String("grace", m.graceText())}
-	m.emit(now, record.Event{Kind: record.Kill, Level: slog.LevelWarn, Msg: "killed", Process: p.Name, PID: p.pid, Signal: "SIGKILL", Attrs: attrs})
+	m.send(now, i, syscall.SIGKILL, record.Event{Kind: record.Kill, Level: slog.LevelWarn, Msg: "killed", PID: p.pid,
+		Attrs: []slog.Attr{slog.String("grace", m.graceText())}})
 }
 
 func (m *machine) countKill(name string, n int) {
@@ -138,6 +136,16 @@ func (m *machine) countKill(name string, n int) {
 		m.totals.Kills = map[string]uint64{}
 	}
 	m.totals.Kills[name] += uint64(n)
+}
+
+// uncountKill takes back those that SIGKILL did not reach.
+func (m *machine) uncountKill(name string, n int) {
+	m.totals = m.totals.Clone()
+	if left := m.totals.Kills[name]; left > uint64(n) {
+		m.totals.Kills[name] = left - uint64(n)
+	} else {
+		delete(m.totals.Kills, name)
+	}
 }
 
 // overrunProcess tells that a process was still there at its deadline.

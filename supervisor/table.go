@@ -58,7 +58,8 @@ func init() {
 		record.Killing: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
 			Exited: (*machine).exited, HookStarted: (*machine).hookStarted, HookEnded: (*machine).hookEnded,
-			Surveyed: (*machine).killSurveyed, Reaped: (*machine).killReaped, Fault: (*machine).fault, Due: (*machine).killDue,
+			Surveyed: (*machine).killSurveyed, Reaped: (*machine).killReaped, SignalFailed: (*machine).killRefused,
+			Fault: (*machine).fault, Due: (*machine).killDue,
 		},
 		record.Cleanup: {
 			Caught: (*machine).caught, Spawned: (*machine).spawned, NotSpawned: (*machine).notSpawned,
@@ -110,7 +111,6 @@ var empty = map[record.Phase]map[EventKind]string{
 	record.Killing: {
 		Pinged: justPing, Suspended: "SIGKILL ends a stopped process too", Listening: latched, Listeners: nobodyAsked,
 		Told: onlyDelay, Askers: nobodyAsked, Identified: nobodyAsked, Looked: nobodyAsked,
-		SignalFailed: "what cannot be killed is told at the end of this phase",
 	},
 	record.Cleanup: {
 		Pinged: justPing, Suspended: "it is to be killed or could not be", Listening: latched, Listeners: nobodyAsked,

@@ -110,7 +110,9 @@ func TestProgramThatMayNotBeSignalled(t *testing.T) {
 	if len(refused) != 1 {
 		t.Errorf("%d lines about the refusal, want 1", len(refused))
 	}
-	r.logsExactly(t, 1, "event=shutdown_end", "code=137")
+	r.logsExactly(t, 1, "msg=cannot be killed; graced ends without it", "level=ERROR")
+	r.logsExactly(t, 0, "msg=killed")
+	r.logsExactly(t, 1, "event=shutdown_end", "code=137", "killed=0")
 }
 
 // As root nothing is refused, whoever the program has become.
