@@ -28,8 +28,10 @@ var arrows = map[string]map[string]string{
 	"internal/config": {"internal/plan": "settings become a plan.Spec", "signals": "names of signals"},
 	"internal/manifest": {
 		"internal/plan": "a platform's file is held against the plan",
+		"internal/yaml": "the file is YAML or JSON",
 		"signals":       "names of signals",
 	},
+	"internal/yaml":    {},
 	"reaper":           {"internal/boot": "the exec shim"},
 	"internal/record":  {},
 	"probe":            {"internal/record": "answers come from the snapshot"},
@@ -56,7 +58,7 @@ var onlyHere = map[string]struct {
 	"github.com/prometheus":           {[]string{"internal/metrics"}, "metrics are one reader of the record among others"},
 	"github.com/rogpeppe/go-internal": {nil, "it is for tests"},
 	"github.com/google/go-cmp":        {nil, "it is for tests"},
-	"go.yaml.in/yaml":                 {[]string{"internal/manifest"}, "YAML is for platforms' files, and never on the way to the program"},
+	"go.yaml.in/yaml":                 {nil, "it is for the tests of internal/yaml; it would cost every start, and few read YAML"},
 	"plugin":                          {nil, "the binary is static"},
 	"C":                               {nil, "the binary is static, built without cgo"},
 }

@@ -7,17 +7,14 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"graced/internal/plan"
+	"graced/internal/yaml"
 	"graced/signals"
 )
 
@@ -88,22 +85,15 @@ func Check(file string, data []byte, settings SettingsOf) ([]Finding, error) {
 		return nil, fmt.Errorf("%s: %d bytes; a manifest has at most %d", file, len(data), MaxFile)
 	}
 	c := &check{file: file, settings: settings}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc yaml.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: cannot be read as YAML or JSON: %w", file, err)
-		}
-		if err := (sizes{}).bounded(&doc); err != nil {
+	documents, err := yaml.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read as YAML or JSON: %w", file, err)
+	}
+	for _, doc := range documents {
+		if err := (sizes{}).bounded(doc); err != nil {
 			return nil, fmt.Errorf("%s: cannot be read: %w", file, err)
 		}
-		if len(doc.Content) == 1 {
-			c.document(value{doc.Content[0]})
-		}
+		c.document(value{doc})
 	}
 	if c.containers == 0 {
 		return nil, fmt.Errorf("%s: %w", file, ErrNothing)

@@ -3,7 +3,7 @@ package manifest
 import (
 	"errors"
 
-	"go.yaml.in/yaml/v3"
+	"graced/internal/yaml"
 )
 
 // Limits of a document with a copy in the place of each alias. A few lines of
@@ -24,7 +24,7 @@ type sizes map[*yaml.Node]int
 
 // bounded says why a document is too much to be looked through, if it is.
 func (s sizes) bounded(n *yaml.Node) error {
-	_, err := s.of(n, 0)
+	_, err := s.of(n, 1)
 	return err
 }
 
@@ -36,7 +36,7 @@ func (s sizes) of(n *yaml.Node, depth int) (int, error) {
 		return 0, errDepth
 	}
 	below, size := n.Content, 1
-	if n.Kind == yaml.AliasNode {
+	if n.Kind == yaml.Alias {
 		below = []*yaml.Node{n.Alias}
 	}
 	for _, inner := range below {

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"graced/internal/yaml"
 )
 
 // value is a place in a document. The zero value is one that is not there, and
 // whatever is asked of it is not there either.
 type value struct{ node *yaml.Node }
 
-func (v value) exists() bool { return v.node != nil && v.node.Tag != "!!null" }
+func (v value) exists() bool { return v.node != nil && v.node.Tag != yaml.Null }
 
 func (v value) line() int {
 	if v.node == nil {
@@ -31,7 +31,7 @@ func (v value) col() int {
 
 // resolved follows an alias.
 func (v value) resolved() *yaml.Node {
-	if v.node != nil && v.node.Kind == yaml.AliasNode {
+	if v.node != nil && v.node.Kind == yaml.Alias {
 		return v.node.Alias
 	}
 	return v.node
@@ -43,7 +43,7 @@ func (v value) at(key string) value { return v.find(key, 8) }
 // find bounds how deep merges of merges are followed.
 func (v value) find(key string, depth int) value {
 	node := v.resolved()
-	if node == nil || node.Kind != yaml.MappingNode || depth == 0 {
+	if node == nil || node.Kind != yaml.Mapping || depth == 0 {
 		return value{}
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -73,7 +73,7 @@ func (v value) or(other value) value {
 
 func (v value) list() []value {
 	node := v.resolved()
-	if node == nil || node.Kind != yaml.SequenceNode {
+	if node == nil || node.Kind != yaml.Sequence {
 		return nil
 	}
 	var list []value
@@ -86,7 +86,7 @@ func (v value) list() []value {
 // entries are the keys and values of a mapping.
 func (v value) entries() (keys []string, values []value) {
 	node := v.resolved()
-	if node == nil || node.Kind != yaml.MappingNode {
+	if node == nil || node.Kind != yaml.Mapping {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -98,7 +98,7 @@ func (v value) entries() (keys []string, values []value) {
 
 func (v value) text() string {
 	node := v.resolved()
-	if node == nil || node.Kind != yaml.ScalarNode {
+	if node == nil || node.Kind != yaml.Scalar {
 		return ""
 	}
 	return node.Value
@@ -163,7 +163,7 @@ func variables(env value) (known, unknown []string) {
 		if name := item.at("name"); name.exists() {
 			add(name.text(), item.at("value"))
 		} else if name, text, ok := strings.Cut(item.text(), "="); ok {
-			add(name, value{&yaml.Node{Kind: yaml.ScalarNode, Value: text}})
+			add(name, value{&yaml.Node{Kind: yaml.Scalar, Value: text}})
 		} else {
 			add(item.text(), value{}) // Compose takes it from its own environment
 		}
