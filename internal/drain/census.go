@@ -127,13 +127,13 @@ func (t *tally) census(source string, took time.Duration) Census {
 // The bounds of a poll, and what share of the time looking may take.
 const (
 	pollMin   = 50 * time.Millisecond
-	pollMax   = time.Second
-	pollShare = 20
+	pollMax   = 1500 * time.Millisecond
+	pollShare = 30
 )
 
-// NextPoll is how long to wait before the next look: twenty times what the last
-// one took, so that looking costs less than a twentieth of a core, however many
-// connections there are.
+// NextPoll is how long to wait before the next look: thirty times what the last
+// one took. Looking then costs less than a twentieth of a core, with what the
+// runtime does beside it, however many connections there are.
 func NextPoll(took time.Duration) time.Duration {
 	return min(max(pollMin, min(took, pollMax)*pollShare), pollMax)
 }

@@ -78,16 +78,16 @@ func (c Census) counts() [8]int {
 	return [...]int{c.Busy, c.Idle, c.Unsure, c.Open, c.Recent, c.CloseWait, c.Unaccepted, c.Undelivered}
 }
 
-// A look keeps under a twentieth of a core, until the pause is a second long.
+// A look keeps under a twentieth of a core, until the pause is a second and a half long.
 func TestNextPoll(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
 		-1:                    50 * time.Millisecond,
 		0:                     50 * time.Millisecond,
 		time.Millisecond:      50 * time.Millisecond,
-		5 * time.Millisecond:  100 * time.Millisecond,
-		20 * time.Millisecond: 400 * time.Millisecond,
-		time.Second:           time.Second,
-		1 << 62:               time.Second,
+		5 * time.Millisecond:  150 * time.Millisecond,
+		20 * time.Millisecond: 600 * time.Millisecond,
+		time.Second:           1500 * time.Millisecond,
+		1 << 62:               1500 * time.Millisecond,
 	} {
 		if got := NextPoll(took); got != want {
 			t.Errorf("after %v: %v, want %v", took, got, want)
