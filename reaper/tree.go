@@ -174,22 +174,27 @@ func (r *Reaper) SignalProcess(d Descendant, sig syscall.Signal) error {
 	return err
 }
 
-// SignalTree sends sig to every descendant of a process, but not to itself.
-func (r *Reaper) SignalTree(id ID, sig syscall.Signal) error {
+// SignalTree sends sig to every descendant of a process, but not to itself, and
+// says which it reached.
+func (r *Reaper) SignalTree(id ID, sig syscall.Signal) (reached []Descendant, err error) {
 	pid, ok := r.PID(id)
 	if !ok {
-		return syscall.ESRCH
+		return nil, syscall.ESRCH
 	}
 	tree, err := r.tree(pid)
 	if now, ok := r.PID(id); !ok || now != pid {
-		return syscall.ESRCH // it was reaped meanwhile, and the tree may be that of a later one
+		return nil, syscall.ESRCH // it was reaped meanwhile, and the tree may be that of a later one
 	}
 	for _, d := range tree {
-		if e := r.SignalProcess(d, sig); e != nil && e != syscall.ESRCH {
+		switch e := r.SignalProcess(d, sig); e {
+		case nil:
+			reached = append(reached, d)
+		case syscall.ESRCH:
+		default:
 			err = errors.Join(err, e)
 		}
 	}
-	return err
+	return reached, err
 }
 
 // SignalAll sends sig to every process that graced may signal, but itself; for

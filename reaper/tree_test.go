@@ -71,11 +71,11 @@ func descendants(t *testing.T) {
 		t.Errorf("%+v, want process %d of graced", tree[0], pid)
 	}
 	// sent to the tree of a process, a signal reaches all but itself
-	if err := l.SignalTree(id, syscall.SIGKILL); err != nil {
-		t.Error(err)
+	if reached, err := l.SignalTree(id, syscall.SIGKILL); err != nil || len(reached) != len(tree)-1 {
+		t.Errorf("it reached %v, %v", reached, err)
 	}
 	l.see("tail")
-	if err := l.SignalTree(id+1, syscall.SIGKILL); err != syscall.ESRCH {
+	if _, err := l.SignalTree(id+1, syscall.SIGKILL); err != syscall.ESRCH {
 		t.Errorf("to no process: %v, want ESRCH", err)
 	}
 }

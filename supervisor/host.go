@@ -30,6 +30,7 @@ type Action struct {
 	Kind   ActionKind
 	ID     int            // of a process or hook
 	Signal syscall.Signal // of Signal, Broadcast and SignalLeft
+	Rung   bool           // of Signal: it is one of a ladder's
 	Left   Leftover       // of SignalLeft
 	Until  plan.Drain     // of Inspect
 	Event  record.Event   // of Emit; of Signal: what is emitted once it was sent, if it has a Msg
@@ -143,6 +144,7 @@ type Leftover struct {
 	Name    string
 	ID      plan.Identity
 	Ignores uint64 // its ignored signals: bit N-1 is signal N
+	Reached bool   // it got a signal of a process's ladder, as one of its group or tree
 }
 
 // Look is what a look at the connections found.

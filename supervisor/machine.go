@@ -142,7 +142,7 @@ func (m *machine) emit(now time.Time, e record.Event) {
 // send sends a signal to process i. e tells of it, if it could be sent.
 func (m *machine) send(now time.Time, i int, sig syscall.Signal, e record.Event) {
 	e.Process, e.Signal = m.procs[i].Name, signals.Name(sig)
-	m.do(Action{Kind: Signal, ID: i, Signal: sig, Event: m.stamped(now, e)})
+	m.do(Action{Kind: Signal, ID: i, Signal: sig, Rung: e.Kind == record.Escalate, Event: m.stamped(now, e)})
 }
 
 func (m *machine) stamped(now time.Time, e record.Event) record.Event {

@@ -86,6 +86,9 @@ func (m *machine) restSurveyed(now time.Time, e Event) {
 			continue
 		}
 		m.rest.told[key] = true
+		if left.Reached {
+			continue // a second one means "at once" to many programs
+		}
 		sig := plan.First(left.ID, m.stopSignal()).Signal
 		if left.Ignores&(1<<(sig-1)) != 0 {
 			// a shell's background jobs ignore SIGINT and SIGQUIT; POSIX 2.11

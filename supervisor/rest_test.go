@@ -71,6 +71,8 @@ func TestLeftBehind(t *testing.T) {
 		r := stopped(t, makePlan(t, "app")).died("app", term).left(7)
 		r.did = nil
 		r.step(Event{Kind: Surveyed, Left: []Leftover{{PID: 7, Start: 99}}}).want("SIGTERM pid 7", "SIGCONT pid 7")
+		// one that got the ladder's with its group or tree gets no second one
+		r.step(Event{Kind: Surveyed, Left: []Leftover{{PID: 9, Reached: true}}}).want()
 	})
 	t.Run("what they are cannot be seen", func(t *testing.T) {
 		r := stopped(t, makePlan(t, "app")).died("app", term)

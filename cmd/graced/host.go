@@ -36,6 +36,7 @@ type host struct {
 	gone      context.Context
 	snap      atomic.Pointer[record.Snapshot]
 	surveying atomic.Bool
+	reached   reached
 	writing   sync.Mutex  // the report
 	final     atomic.Bool // the last report is asked for
 }
@@ -149,13 +150,30 @@ func (h *host) Do(a supervisor.Action) (supervisor.Event, bool) {
 func (h *host) signal(a supervisor.Action) (supervisor.Event, bool) {
 	id, target := reaper.ID(a.ID), h.plan.Processes[a.ID].Target.Or(plan.TargetProcess)
 	err := h.reaper.Signal(id, a.Signal, target == plan.TargetGroup)
-	if target == plan.TargetAll {
-		h.background("tree", func() { _ = h.reaper.SignalTree(id, a.Signal) })
+	switch pid, ok := h.reaper.PID(id); {
+	case target == plan.TargetGroup && a.Rung && ok && err == nil:
+		h.reached.group(pid)
+	case target == plan.TargetAll:
+		h.signalTree(a)
 	}
 	if err != nil {
 		return supervisor.Event{Kind: supervisor.SignalFailed, ID: a.ID, Signal: a.Signal, Err: err}, true
 	}
 	return supervisor.Event{}, false
+}
+
+// signalTree sends a signal to the descendants of a process, those of one
+// signal after those of the one before.
+func (h *host) signalTree(a supervisor.Action) {
+	before, done := h.reached.tree()
+	h.background("tree", func() {
+		defer close(done)
+		<-before
+		tree, _ := h.reaper.SignalTree(reaper.ID(a.ID), a.Signal)
+		if a.Rung {
+			h.reached.add(tree)
+		}
+	})
 }
 
 // survey looks what is left. That nothing is can be asked in one system call;
@@ -167,7 +185,9 @@ func (h *host) survey(kill bool) (supervisor.Event, bool) {
 	if !h.surveying.CompareAndSwap(false, true) {
 		return supervisor.Event{}, false // the one that is under way will tell
 	}
+	signalled := h.reached.trees()
 	h.background("survey", func() {
+		<-signalled
 		walk := h.reaper.Descendants
 		if kill {
 			walk = h.reaper.KillTree
@@ -175,7 +195,9 @@ func (h *host) survey(kill bool) (supervisor.Event, bool) {
 		tree, err := walk()
 		e := supervisor.Event{Kind: supervisor.Surveyed, Err: err, Unseen: errors.Is(err, reaper.ErrNoProc)}
 		for _, d := range tree {
-			e.Left = append(e.Left, leftover(d))
+			left := leftover(d)
+			left.Reached = h.reached.by(d)
+			e.Left = append(e.Left, left)
 		}
 		h.surveying.Store(false)
 		h.send(e)

@@ -209,7 +209,8 @@ func TestSignalsWaitToBeTaken(t *testing.T) {
 			got = strings.TrimSuffix(got, "]") + " " + r.ask("await "+signals.Name(sig))
 		}
 	}
-	if got := r.ask("take"); got != "[]" {
+	// the second 40 may have come after the first was taken
+	if got := r.ask("take"); got != "[]" && got != "["+syscall.Signal(40).String()+"]" {
 		t.Errorf("something is left: %s", got)
 	}
 }
