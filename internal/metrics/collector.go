@@ -53,16 +53,17 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	e.totals(s)
 }
 
-// connectionsNow are the drain's own count in a shutdown, which is fresher
-// than what a look at rest may cache.
+// connectionsNow are those of a look for this page: the drain's own counts would
+// be of the last time that it looked, and count as busy what it only waits for to
+// be sure. They serve where nobody looks.
 func (c *collector) connectionsNow(s *record.Snapshot) record.Connections {
-	if s != nil && s.Connections.Known && s.Phase.Stopping() || c.source.Connections == nil {
-		if s == nil {
-			return record.Connections{}
-		}
+	switch {
+	case c.source.Connections != nil:
+		return c.source.Connections()
+	case s != nil:
 		return s.Connections
 	}
-	return c.source.Connections()
+	return record.Connections{}
 }
 
 // emitter sends the metrics of one scrape.

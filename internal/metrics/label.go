@@ -18,8 +18,7 @@ var (
 	receivedSignals  = []string{"SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGWINCH", other}
 	forwardedSignals = []string{"SIGHUP", "SIGUSR1", "SIGUSR2", other} // the stop signals are not forwarded
 	deadlinePhases   = []string{
-		string(record.Delay), string(record.Drain), string(record.Stop),
-		string(record.Rest), string(record.Killing), string(record.Cleanup),
+		string(record.Delay), string(record.Drain), string(record.Stop), string(record.Rest), "hook", string(record.Exiting),
 	}
 )
 

@@ -27,7 +27,7 @@ type Source struct {
 	Snapshot    func() *record.Snapshot   // nil before there is one
 	Orphans     func() uint64             // reaped so far
 	Dropped     func() uint64             // log lines
-	Connections func() record.Connections // at rest; in a shutdown the snapshot has them
+	Connections func() record.Connections // of the processes; nil: the last ones of the snapshot
 }
 
 // Page serves the metrics of a Source.
