@@ -65,7 +65,9 @@ func (h *handler) startup(w *answer, r *http.Request) {
 	w.checks(r, []check{{"startup", s.EverReady, reason(s, time.Now())}})
 }
 
+// scrape looks first, as ready does: the page says whether graced is ready.
 func (h *handler) scrape(w *answer, r *http.Request) {
+	h.looked(r)
 	if m := h.metrics(); m != nil {
 		m.ServeHTTP(w, r)
 		return
@@ -73,8 +75,14 @@ func (h *handler) scrape(w *answer, r *http.Request) {
 	w.text(http.StatusServiceUnavailable, "there are no metrics\n")
 }
 
-func (h *handler) status(w *answer, _ *http.Request) {
-	body, err := json.MarshalIndent(StatusOf(h.snapshot(), time.Now()), "", "  ")
+func (h *handler) status(w *answer, r *http.Request) {
+	s := h.looked(r)
+	if !s.Connections.Known && h.cfg.Connections != nil {
+		with := *s
+		with.Connections = h.cfg.Connections()
+		s = &with
+	}
+	body, err := json.MarshalIndent(StatusOf(s, time.Now()), "", "  ")
 	if err != nil { // cannot be: a Status has plain fields only
 		w.text(http.StatusInternalServerError, "cannot write the status as JSON: "+err.Error()+"\n")
 		return

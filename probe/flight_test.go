@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,17 +120,23 @@ func TestLook(t *testing.T) {
 		}
 		return true
 	}
+	cfg.Metrics = func() http.Handler { return http.NotFoundHandler() }
 	s := serve(t, cfg)
-	for _, path := range []string{"/livez", "/statusz", "/metrics", "/nothing"} {
+	for _, path := range []string{"/livez", "/nothing"} {
 		get(t, s, path)
 	}
 	if n := looks.Load(); n != 0 {
 		t.Errorf("%d looks, though nobody asked for readiness", n)
 	}
 	wantLine(t, get(t, s, "/readyz"), 503, "starting: no listening port yet\n")
-	if n := looks.Load(); n != 1 {
-		t.Errorf("%d looks, want 1", n)
+	for i, path := range []string{"/statusz", "/metrics", "/startupz"} { // these say whether it is ready, too
+		time.Sleep(2 * lookGap)
+		get(t, s, path)
+		if n := looks.Load(); n != int64(i+2) {
+			t.Errorf("%d looks after %s, want %d", n, path, i+2)
+		}
 	}
+	looks.Store(0)
 	start := time.Now()
 	for range 50 {
 		get(t, s, "/healthz")

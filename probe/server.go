@@ -71,6 +71,10 @@ type Config struct {
 	// request, so that nobody pays for metrics that nobody reads.
 	Metrics func() http.Handler
 
+	// Connections counts those of the processes for the status, where the
+	// snapshot has no count. It answers from a cache that is a second old at most.
+	Connections func() record.Connections
+
 	// Told is called after somebody who counts as an asker was told "not
 	// ready": Askers.Away may have changed. It must not block.
 	Told func()

@@ -15,14 +15,31 @@ import (
 // runs as another user, and graced has no CAP_SYS_PTRACE. It reads no
 // further once every inode is found.
 func (r *Reaper) Holders(inodes []uint32) (held map[uint32]bool, all bool) {
+	tree, err := r.Descendants()
+	if err != nil {
+		return nil, false
+	}
+	return holders(tree, inodes)
+}
+
+// HoldersIn is Holders of one process with its descendants.
+func (r *Reaper) HoldersIn(id ID, inodes []uint32) (held map[uint32]bool, all bool) {
+	pid, ok := r.PID(id)
+	if !ok {
+		return nil, true
+	}
+	tree, err := r.tree(pid)
+	if err != nil {
+		return nil, false
+	}
+	return holders(append(tree, Descendant{PID: pid}), inodes)
+}
+
+func holders(tree []Descendant, inodes []uint32) (held map[uint32]bool, all bool) {
 	held, all = make(map[uint32]bool, len(inodes)), true
 	wanted := make(map[uint32]bool, len(inodes))
 	for _, inode := range inodes {
 		wanted[inode] = true
-	}
-	tree, err := r.Descendants()
-	if err != nil {
-		return held, false
 	}
 	for _, d := range tree {
 		if len(wanted) == 0 {

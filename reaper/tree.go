@@ -19,6 +19,8 @@ type Descendant struct {
 	// Start is when it started, in clock ticks since boot: with the pid it
 	// names a process for ever; proc_pid_stat(5), field 22.
 	Start uint64
+	// Terminal: it has a controlling terminal.
+	Terminal bool
 }
 
 // ErrNoProc: /proc is not mounted, or hides other processes.
@@ -135,7 +137,7 @@ func parseStat(line []byte) (stat, bool) {
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(line[:open])))
 	fields := bytes.Fields(line[end+1:])
 	const (
-		state, parent, group, session, start = 0, 1, 2, 3, 19 // field 3 is the first after the name
+		state, parent, group, session, terminal, start = 0, 1, 2, 3, 4, 19 // field 3 is the first after the name
 	)
 	if err != nil || len(fields) <= start || len(fields[state]) != 1 {
 		return stat{}, false
@@ -143,7 +145,7 @@ func parseStat(line []byte) (stat, bool) {
 	number := func(i int) int { n, _ := strconv.Atoi(string(fields[i])); return n }
 	ticks, _ := strconv.ParseUint(string(fields[start]), 10, 64)
 	return stat{
-		Descendant: Descendant{PID: pid, Parent: number(parent), Group: number(group), Comm: string(line[open+1 : end]), Start: ticks},
+		Descendant: Descendant{PID: pid, Parent: number(parent), Group: number(group), Comm: string(line[open+1 : end]), Start: ticks, Terminal: number(terminal) != 0},
 		session:    number(session),
 		state:      fields[state][0],
 	}, true

@@ -16,11 +16,15 @@ import (
 // shutdown; a second one ends what runs without it.
 func TestPanics(t *testing.T) {
 	names := map[ActionKind]string{Spawn: "Spawn", Signal: "Signal", IdentifyAll: "IdentifyAll", FindListeners: "FindListeners", AskAskers: "AskAskers",
-		Inspect: "Inspect", Survey: "Survey", KillAll: "KillAll", WriteReport: "WriteReport", Return: "Return", SpawnHook: "SpawnHook"}
+		Inspect: "Inspect", Survey: "Survey", KillAll: "KillAll", WriteReport: "WriteReport", Return: "Return", FindUndelivered: "FindUndelivered", SpawnHook: "SpawnHook"}
 	p := makePlan(t, "db app<db", autoDelay, drain(plan.DrainIdle, 2*time.Second), hookAt(plan.PreStop, "x", time.Second), hookAt(plan.PostStop, "y", time.Second))
 	for kind, name := range names {
 		t.Run("in each "+name, func(t *testing.T) {
-			k, _ := run(t, p, map[string]behaviour{"app": obeys(time.Second)}, stopAt(10*time.Second), func(k *kernel) {
+			does := map[string]behaviour{"app": obeys(time.Second)}
+			if kind == FindUndelivered { // only where nothing has to be killed
+				does["db"] = obeys(time.Second)
+			}
+			k, _ := run(t, p, does, stopAt(10*time.Second), func(k *kernel) {
 				k.before = func(a Action) {
 					if a.Kind == kind {
 						panic("test")

@@ -40,6 +40,25 @@ func TestPostReady(t *testing.T) {
 		}
 		r.at(time.Hour).want()
 	})
+	t.Run("nobody asks whether the program listens: it is looked for", func(t *testing.T) {
+		r := newRig(t, makePlan(t, "app", hookAt(plan.PostReady, "warm", time.Second))).spawned("app").want("spawn app")
+		looks := 0
+		for ms := range 60_000 {
+			r.at(time.Duration(ms) * time.Millisecond)
+			for range r.did {
+				looks++
+				r.did = nil
+				r.step(Event{Kind: Listeners})
+			}
+		}
+		if looks < 20 || looks > 80 {
+			t.Errorf("%d looks in the first minute", looks)
+		}
+		r.at(time.Hour - 1)
+		r.did = nil
+		r.step(Event{Kind: Listeners}).at(time.Hour + lookAtMost).want("listeners?").step(Event{Kind: Listeners, Found: true}).want("hook warm")
+		r.hookStarted("warm").hookEnded("warm", 0).at(2 * time.Hour).want()
+	})
 	t.Run("its time is over", func(t *testing.T) {
 		r := start(t).at(3*time.Second).want("SIGKILL hook warm", "hook tell").phase(record.Running)
 		r.wantTold(record.Overrun, "warm at 3s late 0s")

@@ -73,6 +73,9 @@ const (
 	AskAskers
 	// Inspect looks at the connections. Looked follows.
 	Inspect
+	// FindUndelivered looks for answers that are written and not delivered.
+	// Looked follows.
+	FindUndelivered
 	// WriteReport writes Report.
 	WriteReport
 	// Emit hands Event to the sinks.
@@ -95,6 +98,7 @@ type Event struct {
 
 	Identities []plan.Identity // of Identified
 	Found      bool            // of Listeners: there is one
+	Listens    []bool          // of Listening, Listeners: which processes do; nil: any of them may
 	Away       bool            // of Askers
 	Next       time.Time       // of Askers, Looked: when it is worth asking again
 	Look       Look            // of Looked

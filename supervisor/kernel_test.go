@@ -215,6 +215,8 @@ func (k *kernel) Do(a Action) (Event, bool) {
 		k.inbox(Event{Kind: Listeners, Found: true})
 	case Inspect:
 		k.inbox(Event{Kind: Looked, Look: Look{Quiet: time.Since(k.start) >= k.busy, Connections: record.Connections{Known: true, Busy: 1}}, Next: time.Now().Add(lookEach)})
+	case FindUndelivered:
+		k.inbox(Event{Kind: Looked})
 	case Survey, KillAll:
 		if a.Kind == KillAll {
 			k.note("kill all")

@@ -71,6 +71,7 @@ type process struct {
 	started time.Time
 	ended   time.Time
 	begun   bool // it ran once
+	listens bool // it was seen to, or may be the one that does
 	code    int
 	killed  syscall.Signal
 	id      plan.Identity

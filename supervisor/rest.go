@@ -113,10 +113,10 @@ func (m *machine) restSurveyed(now time.Time, e Event) {
 // restOver: nothing is left. What was answered but not delivered would be lost
 // with the network namespace.
 func (m *machine) restOver(now time.Time) {
-	if (m.listener || m.front.look.Connections.Known) && now.Before(m.killAt) {
+	if now.Before(m.killAt) {
 		m.rest.answers = true
 		m.rest.due, m.rest.next = earlier(now.Add(answersWithin), m.killAt), time.Time{}
-		m.do(Action{Kind: Inspect, Until: plan.DrainIdle})
+		m.do(Action{Kind: FindUndelivered})
 		return
 	}
 	m.enterCleanup(now)
@@ -143,7 +143,7 @@ func (m *machine) restDue(now time.Time, e Event) {
 			m.enterCleanup(now)
 		case !m.rest.next.IsZero() && !now.Before(m.rest.next):
 			m.rest.next = time.Time{}
-			m.do(Action{Kind: Inspect, Until: plan.DrainIdle})
+			m.do(Action{Kind: FindUndelivered})
 		}
 		return
 	}

@@ -95,14 +95,14 @@ func TestUndelivered(t *testing.T) {
 	undelivered := func(n int) Event { return Event{Kind: Looked, Look: Look{Undelivered: n}} }
 	at := func(t *testing.T, end time.Duration) *rig {
 		r := stopped(t, makePlan(t, "app")).at(end).died("app", term)
-		r.did = nil
-		return r.left().want("look until idle").phase(record.Rest)
+		r.did, r.answers = nil, true
+		return r.left().want("undelivered?").phase(record.Rest)
 	}
 	t.Run("delivered", func(t *testing.T) {
 		at(t, time.Second).step(undelivered(0)).over(143).wantTold(record.Overrun)
 	})
 	t.Run("looked at again", func(t *testing.T) {
-		r := at(t, time.Second).step(undelivered(2)).at(time.Second + lookEach).want("look until idle")
+		r := at(t, time.Second).step(undelivered(2)).at(time.Second + lookEach).want("undelivered?")
 		r.step(undelivered(0)).over(143)
 	})
 	t.Run("never", func(t *testing.T) {
@@ -152,7 +152,9 @@ func TestGuillotine(t *testing.T) {
 		"stop": func(t *testing.T) *rig { return stopped(t, makePlan(t, "app", waits...)) },
 		"rest": func(t *testing.T) *rig { return stopped(t, makePlan(t, "app")).died("app", term).left(7) },
 		"answers": func(t *testing.T) *rig {
-			return stopped(t, makePlan(t, "app")).at(planKillAt-1).died("app", term).left().phase(record.Rest)
+			r := stopped(t, makePlan(t, "app"))
+			r.answers = true
+			return r.at(planKillAt-1).died("app", term).left().phase(record.Rest)
 		},
 	}
 	states["stop"] = func(t *testing.T) *rig { return stopped(t, makePlan(t, "app")) }

@@ -24,6 +24,7 @@ type rig struct {
 	emits   []record.Event           // all of them
 	ids     map[string]plan.Identity // what processes are found to be
 	mute    bool                     // IdentifyAll is not answered
+	answers bool                     // whether answers are undelivered is not answered at once: none
 	refuses bool                     // signals are refused
 }
 
@@ -58,6 +59,10 @@ func (r *rig) carry(actions []Action) {
 		a := actions[0]
 		if a.Kind == Emit {
 			r.emits = append(r.emits, a.Event)
+			continue
+		}
+		if a.Kind == FindUndelivered && !r.answers {
+			actions = append(actions, r.m.step(r.now, Event{Kind: Looked})...)
 			continue
 		}
 		r.did = append(r.did, r.words(a))
@@ -97,7 +102,7 @@ func (r *rig) words(a Action) string {
 		return "look until " + string(a.Until)
 	}
 	return map[ActionKind]string{KillAll: "kill all", Survey: "survey", IdentifyAll: "identify", FindListeners: "listeners?",
-		AskAskers: "askers?", WriteReport: "report", Return: "return"}[a.Kind]
+		AskAskers: "askers?", WriteReport: "report", FindUndelivered: "undelivered?", Return: "return"}[a.Kind]
 }
 
 func (r *rig) step(e Event) *rig {

@@ -26,7 +26,7 @@ func (m *machine) snapshot(now time.Time) *record.Snapshot {
 		p := &m.procs[i]
 		s.Processes = append(s.Processes, record.ProcessState{
 			Name: p.Name, State: p.state.String(), PID: p.pid, Started: p.started,
-			Ready:  p.live() && (m.readyMode(p) == plan.ReadyStarted || m.listener),
+			Ready:  p.live() && (m.readyMode(p) == plan.ReadyStarted || m.seen(p)),
 			Exited: p.state == gone, Code: p.code,
 		})
 	}
@@ -52,7 +52,7 @@ func (m *machine) report(now time.Time) *record.Report {
 		if p.state != gone {
 			continue
 		}
-		one := record.ReportProcess{Name: p.Name, Code: p.code, Took: p.ended.Sub(m.t0)}
+		one := record.ReportProcess{Name: p.Name, Code: p.code, Took: max(0, p.ended.Sub(m.t0))} // 0: it had ended before
 		switch {
 		case p.slain:
 			one.Signal = "SIGKILL"

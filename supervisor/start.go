@@ -42,18 +42,32 @@ func (m *machine) proceed(now time.Time) {
 		}
 		all = all && p.state != waiting && p.state != spawning
 	}
-	m.front.next = time.Time{}
-	if m.anyAwaited() {
-		m.front.next = now.Add(lookEach)
-	}
+	m.front.next = m.lookNext(now)
 	if all && m.phase == record.Starting {
 		m.enter(now, record.Running)
 		m.settle(now)
+		m.front.next = m.lookNext(now)
 	}
 }
 
 // lookEach is how often listeners are looked for while a process waits for one.
-const lookEach = 100 * time.Millisecond
+// A hook that waits for one may do so for long, since many programs never listen:
+// it is looked for less and less often, at last each lookAtMost.
+const (
+	lookEach   = 100 * time.Millisecond
+	lookAtMost = 5 * time.Second
+)
+
+// lookNext is when to look for a listener that nobody asked for; zero: never.
+func (m *machine) lookNext(now time.Time) time.Time {
+	switch {
+	case m.anyAwaited():
+		return now.Add(lookEach)
+	case !m.everReady && m.phase == record.Running && m.hooksLeft(plan.PostReady):
+		return now.Add(min(max(lookEach, now.Sub(m.started)/10), lookAtMost))
+	}
+	return time.Time{}
+}
 
 // mayStart says whether those that p starts after are ready. One whose
 // readiness nobody described is ready once it runs.
@@ -68,7 +82,16 @@ func (m *machine) mayStart(p *process) bool {
 
 // slow says whether p is still to become ready, where that was described.
 func (m *machine) slow(p *process) bool {
-	return p.Ready.Set() && p.Ready.V == plan.ReadyListening && !m.listener
+	return p.Ready.Set() && p.Ready.V == plan.ReadyListening && !m.seen(p)
+}
+
+// seen says whether p listens. Where nobody wrote that it should, anybody's
+// listener will do: it may be a worker beside a server.
+func (m *machine) seen(p *process) bool {
+	if p.Ready.Set() {
+		return p.listens
+	}
+	return m.listener
 }
 
 // awaited says whether a process waits for p, which runs or did so, to be ready.
@@ -95,6 +118,9 @@ func (m *machine) spawned(now time.Time, e Event) {
 	p := &m.procs[e.ID]
 	p.state, p.pid, p.started, p.begun = running, e.PID, now, true
 	m.emit(now, record.Event{Kind: record.ProcessStart, Level: slog.LevelDebug, Msg: "process started", Process: p.Name, PID: e.PID})
+	if m.readyMode(p) == plan.ReadyStarted {
+		m.emit(now, record.Event{Kind: record.ProcessReady, Level: slog.LevelDebug, Msg: "process is ready once it runs", Process: p.Name, PID: e.PID})
+	}
 	for _, sig := range p.pending {
 		m.pass(now, e.ID, sig)
 	}
@@ -171,17 +197,20 @@ func (m *machine) exited(now time.Time, e Event) {
 
 // heard: a listener of the processes was found when somebody asked.
 func (m *machine) heard(now time.Time, e Event) {
-	if m.listener {
-		return
-	}
+	news := !m.listener
 	m.listener = true
 	for i := range m.procs {
-		if p := &m.procs[i]; p.live() && m.readyMode(p) == plan.ReadyListening {
+		p := &m.procs[i]
+		if p.live() && !p.listens && m.readyMode(p) == plan.ReadyListening && (e.Listens == nil || e.Listens[i] || !p.Ready.Set()) {
+			p.listens, news = true, true
 			m.emit(now, record.Event{Kind: record.ProcessReady, Level: slog.LevelDebug, Msg: "process listens", Process: p.Name, PID: p.pid})
 		}
 	}
-	m.proceed(now)
-	m.settle(now)
+	if news {
+		m.proceed(now)
+		m.settle(now)
+		m.front.next = m.lookNext(now)
+	}
 }
 
 // readyMode is how p becomes ready.
@@ -201,11 +230,8 @@ func (m *machine) startDue(now time.Time, e Event) {
 func (m *machine) found(now time.Time, e Event) {
 	if e.Found {
 		m.heard(now, e)
-		return
 	}
-	if m.anyAwaited() {
-		m.front.next = now.Add(lookEach)
-	}
+	m.front.next = m.lookNext(now)
 }
 
 // ready says whether readiness is 200, and if not why.
@@ -224,7 +250,10 @@ func (m *machine) ready(now time.Time) (ok bool, reason string, lookup bool) {
 		}
 	}
 	for i := range m.procs {
-		if m.readyMode(&m.procs[i]) == plan.ReadyListening && !m.listener {
+		if p := &m.procs[i]; m.readyMode(p) == plan.ReadyListening && !m.seen(p) {
+			if m.listener {
+				return false, "starting: " + p.Name + ": no listening port yet", true
+			}
 			return false, "starting: no listening port yet (a program without one: --ready started)", true
 		}
 	}

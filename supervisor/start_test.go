@@ -23,6 +23,30 @@ func TestStartAfterListener(t *testing.T) {
 	r.at(time.Minute).want()
 }
 
+// TestEachListensForItself: of two of which it was written that they have to
+// listen, the listener of one is not the other's, as far as that can be told.
+func TestEachListensForItself(t *testing.T) {
+	two := func(t *testing.T) *rig {
+		return newRig(t, makePlan(t, "db cache web<db,cache", ready("db", plan.ReadyListening), ready("cache", plan.ReadyListening))).
+			spawned("db").spawned("cache").want("spawn db", "spawn cache")
+	}
+	r := two(t).step(Event{Kind: Listening, Listens: []bool{true, false, false}}).want().wantTold(record.ProcessReady, "db")
+	r.step(Event{Kind: Listening, Listens: []bool{true, true, false}}).want("spawn web").wantTold(record.ProcessReady, "db", "cache")
+	r.spawned("web").phase(record.Running)
+	two(t).step(Event{Kind: Listening}).want("spawn web") // nobody can tell whose it is
+
+	// without an order: each of the two is missed by name
+	r = newRig(t, makePlan(t, "db cache", ready("db", plan.ReadyListening), ready("cache", plan.ReadyListening))).spawned("db").spawned("cache")
+	r.step(Event{Kind: Listening, Listens: []bool{true, false}})
+	if ok, why, look := r.m.ready(r.now); ok || !look || why != "starting: cache: no listening port yet" {
+		t.Errorf("ready %v, %q, looked for %v", ok, why, look)
+	}
+	r.step(Event{Kind: Listening, Listens: []bool{true, true}})
+	if ok, why, _ := r.m.ready(r.now); !ok {
+		t.Errorf("not ready: %q", why)
+	}
+}
+
 // TestDependencyEnds: what can never become ready ends the start.
 func TestDependencyEnds(t *testing.T) {
 	for code, want := range map[int]int{3: 3, 0: codeFailed} {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -87,6 +88,42 @@ func TestDrainOfManyConnectionsCostsLittle(t *testing.T) {
 	t.Logf("the last answer after %v, the end %v after it", answered.Sub(asked), r.ended.Sub(answered))
 	if after := r.ended.Sub(answered); after > 5*time.Second {
 		t.Errorf("it ended %v after the last answer", after)
+	}
+}
+
+// A program that leaves by itself with an answer on its way keeps graced until
+// the client has it, for two seconds at most: with the first process of a container
+// its network goes. Nobody has asked for readiness here, so nobody has looked at
+// the listener.
+func TestLastAnswerIsDelivered(t *testing.T) {
+	t.Parallel()
+	sandbox(t)
+	for _, reads := range []bool{true, false} {
+		r := start(t, "graced", "--", "last_answer", "8080")
+		r.prints(t, "^ready", 10*time.Second)
+		c, err := r.dial(context.Background(), "tcp", "127.0.0.1:8080")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.(*net.TCPConn).SetReadBuffer(32 << 10)
+		r.prints(t, "^leaving", 10*time.Second)
+		left := time.Now()
+		time.Sleep(500 * time.Millisecond)
+		select {
+		case <-r.done:
+			t.Fatalf("it left %v after the program, with an answer undelivered", r.ended.Sub(left))
+		default:
+		}
+		if reads {
+			if n, err := io.Copy(io.Discard, c); n != 512<<10 || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		}
+		r.exits(t, 0, 5*time.Second)
+		if took := r.ended.Sub(left); reads && took > 1500*time.Millisecond || took > 2500*time.Millisecond {
+			t.Errorf("it took %v, the answer was read: %v", took, reads)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func prepare(dir string) error {
 	if err := build(children, "./children"); err != nil {
 		return err
 	}
-	for _, name := range []string{"begun", "enter", "first", "http_abrupt", "http_slow", "http_stream", "slow_boot", "tty_child"} {
+	for _, name := range []string{"begun", "enter", "first", "http_abrupt", "http_slow", "http_stream", "last_answer", "slow_boot", "tty_child"} {
 		if err := os.Link(children, filepath.Join(bin, name)); err != nil {
 			return err
 		}

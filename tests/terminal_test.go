@@ -162,6 +162,23 @@ func TestTerminalStopOfAShellIsQuick(t *testing.T) {
 	}
 }
 
+// So is a stop of what a script has started a shell in: the shell is left behind,
+// and ignores SIGTERM as every interactive one does.
+func TestTerminalStopOfAShellInAScriptIsQuick(t *testing.T) {
+	t.Parallel()
+	sandbox(t)
+	need(t, "bash")
+	tty := newTerminal(t)
+	r := setup{tty: tty}.start(t, "graced", "--", "sh", "-c", "bash --norc -i; echo cleanup")
+	tty.types(t, "echo here=$((40+2))\n")
+	r.prints(t, "here=42", 10*time.Second)
+	stopped := r.signal(t, unix.SIGTERM)
+	r.exits(t, 128+int(unix.SIGTERM), 5*time.Second)
+	if took := r.ended.Sub(stopped); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // Job control works: Ctrl-C ends the shell's foreground job and not the shell.
 func TestTerminalJobControl(t *testing.T) {
 	t.Parallel()

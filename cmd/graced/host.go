@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,6 +37,7 @@ type host struct {
 	gone      context.Context
 	snap      atomic.Pointer[record.Snapshot]
 	surveying atomic.Bool
+	orphans   uint64 // those that were told of; the loop's
 	reached   reached
 	writing   sync.Mutex  // the report
 	final     atomic.Bool // the last report is asked for
@@ -128,7 +130,7 @@ func (h *host) Do(a supervisor.Action) (supervisor.Event, bool) {
 	case supervisor.FindListeners:
 		h.background("listeners", func() {
 			found, err := h.look.listening()
-			h.send(supervisor.Event{Kind: supervisor.Listeners, Found: found || err != nil, Err: err})
+			h.send(supervisor.Event{Kind: supervisor.Listeners, Found: len(found) > 0 || err != nil, Listens: h.listens(found), Err: err})
 		})
 	case supervisor.AskAskers:
 		if h.server == nil {
@@ -138,6 +140,8 @@ func (h *host) Do(a supervisor.Action) (supervisor.Event, bool) {
 		return supervisor.Event{Kind: supervisor.Askers, Away: away, Next: next}, true
 	case supervisor.Inspect:
 		h.background("drain", func() { h.send(h.look.inspect(a.Until)) })
+	case supervisor.FindUndelivered:
+		h.background("undelivered", func() { h.send(h.look.undelivered()) })
 	case supervisor.WriteReport:
 		h.writeReport(a)
 	case supervisor.Return:
@@ -160,6 +164,21 @@ func (h *host) signal(a supervisor.Action) (supervisor.Event, bool) {
 		return supervisor.Event{Kind: supervisor.SignalFailed, ID: a.ID, Signal: a.Signal, Err: err}, true
 	}
 	return supervisor.Event{}, false
+}
+
+// listens says which processes have one of these listening sockets open, where
+// there are several and of some it was written that they have to listen. One
+// whose descriptors cannot be read may be the one.
+func (h *host) listens(inodes []uint32) []bool {
+	if len(h.plan.Processes) == 1 || !slices.ContainsFunc(h.plan.Processes, func(p plan.Stopping) bool { return p.Ready.Set() }) {
+		return nil
+	}
+	which := make([]bool, len(h.plan.Processes))
+	for i := range which {
+		held, all := h.reaper.HoldersIn(reaper.ID(i), inodes)
+		which[i] = len(held) > 0 || !all
+	}
+	return which
 }
 
 // signalTree sends a signal to the descendants of a process, those of one
@@ -238,9 +257,27 @@ func (h *host) writeReport(a supervisor.Action) {
 	}
 }
 
+// tellReaped logs how many orphans were reaped since it last did. There is one
+// event for all that came within a few milliseconds: a program that forks without
+// end must not fill the log.
+func (h *host) tellReaped() {
+	n := h.reaper.Orphans()
+	if n == h.orphans {
+		return
+	}
+	e := record.Event{Time: time.Now(), Kind: record.Reaped, Level: slog.LevelDebug, Msg: "orphans reaped", Offset: record.Before,
+		Attrs: []slog.Attr{slog.Uint64("orphans", n-h.orphans), slog.Uint64("total", n)}}
+	if s := h.snap.Load(); !s.T0.IsZero() {
+		e.Offset = e.Time.Sub(s.T0)
+	}
+	h.orphans = n
+	h.Emit(e)
+}
+
 // children turns what the reaper says into the supervisor's events.
 func (h *host) children() []supervisor.Event {
 	var events []supervisor.Event
+	h.tellReaped()
 	for _, e := range h.reaper.Take() {
 		id, isHook := int(e.ID), int(e.ID) >= len(h.procs)
 		if isHook {

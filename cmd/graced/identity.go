@@ -108,7 +108,7 @@ func firstLine(path string) string {
 
 // leftover describes a process that was left behind.
 func leftover(d reaper.Descendant) supervisor.Leftover {
-	return supervisor.Leftover{PID: d.PID, Start: d.Start, Name: d.Comm, ID: identify(d.PID, false), Ignores: ignores(d.PID)}
+	return supervisor.Leftover{PID: d.PID, Start: d.Start, Name: d.Comm, ID: identify(d.PID, d.Terminal), Ignores: ignores(d.PID)}
 }
 
 // ignores reads SigIgn of proc_pid_status(5).

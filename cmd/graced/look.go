@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -37,12 +38,16 @@ func newLooker(p *plan.Plan, own, inherited []uint32, held holders) *looker {
 	}
 }
 
-// listening says whether the processes listen on a TCP port.
-func (l *looker) listening() (bool, error) {
+// listening gives the inodes of the processes' listening sockets.
+func (l *looker) listening() ([]uint32, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list, err := l.drain.Listeners()
-	return len(list) > 0, err
+	var inodes []uint32
+	for _, listener := range list {
+		inodes = append(inodes, listener.Inode)
+	}
+	return inodes, err
 }
 
 // inspect looks at the connections for the drain.
@@ -62,6 +67,25 @@ func (l *looker) inspect(until plan.Drain) supervisor.Event {
 		look.Busy = append(look.Busy, supervisor.Busy{Peer: c.Peer.String(), Rule: c.Rule.String(), Age: c.Age})
 	}
 	return supervisor.Event{Kind: supervisor.Looked, Look: look, Next: time.Now().Add(drain.NextPoll(census.Took))}
+}
+
+// undelivered looks for answers that are written and not delivered. Where nobody
+// has ever looked whose listeners there are, those connections count that no
+// process has any more; unless graced is no PID 1: their network outlives it.
+func (l *looker) undelivered() supervisor.Event {
+	l.mu.Lock()
+	watches := l.drain.Watches()
+	l.mu.Unlock()
+	if watches {
+		return l.inspect(plan.DrainIdle)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if os.Getpid() != 1 {
+		return supervisor.Event{Kind: supervisor.Looked}
+	}
+	n, took, err := l.drain.Orphans()
+	return supervisor.Event{Kind: supervisor.Looked, Look: supervisor.Look{Err: err, Undelivered: n}, Next: time.Now().Add(drain.NextPoll(took))}
 }
 
 // scrapeCache is how long a look made for a scrape is good for.

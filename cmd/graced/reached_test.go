@@ -25,8 +25,8 @@ func TestReached(t *testing.T) {
 	r.group(5)
 	other := reaper.Descendant{PID: 8, Group: 6, Start: ticks - 100}
 	for d, want := range map[reaper.Descendant]bool{
-		old:   true,
-		other: false,
+		old:                                    true,
+		other:                                  false,
 		{PID: 9, Group: 5, Start: ticks + 100}: false, // started since
 	} {
 		if r.by(d) != want {

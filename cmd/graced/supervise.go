@@ -156,6 +156,10 @@ func serve(h *host, cfg *config.Config) {
 	}
 	page := metrics.New(metrics.Source{Version: version, Snapshot: h.snap.Load, Orphans: h.reaper.Orphans,
 		Dropped: h.log.Dropped, Connections: h.look.count})
+	handler := func() http.Handler { return page }
+	if cfg.MetricsPath == "" {
+		handler = nil
+	}
 	var served atomic.Uint64
 	h.server.Serve(probe.Config{
 		Ready: cfg.ReadyPaths, Live: cfg.LivePaths, Startup: cfg.StartupPaths, MetricsPath: cfg.MetricsPath,
@@ -167,11 +171,11 @@ func serve(h *host, cfg *config.Config) {
 		},
 		Look: func(ctx context.Context) bool {
 			found, err := h.look.listening()
-			return err == nil && (!found || h.ask(ctx, supervisor.Event{Kind: supervisor.Listening}))
+			return err == nil && (len(found) == 0 || h.ask(ctx, supervisor.Event{Kind: supervisor.Listening, Listens: h.listens(found)}))
 		},
 		// that the loop takes an event in is a sign of life
 		Alive:   func(ctx context.Context) bool { return h.ask(ctx, supervisor.Event{Kind: supervisor.Pinged}) },
-		Metrics: func() http.Handler { return page },
+		Metrics: handler, Connections: h.look.count,
 		Told: func() {
 			select {
 			case h.inbox <- supervisor.Event{Kind: supervisor.Told}:

@@ -112,3 +112,20 @@ func slowBoot(args []string) int {
 	}
 	return 23
 }
+
+// lastAnswer PORT: answers one client with more than it takes at once, and
+// leaves with 0 when the kernel has it.
+func lastAnswer(args []string) int {
+	c, err := listen(arg(args, 0, "0")).Accept()
+	if err != nil {
+		fail("%v", err)
+	}
+	_ = c.(*net.TCPConn).SetWriteBuffer(1 << 20)
+	n, err := c.Write(make([]byte, 512<<10))
+	if err != nil {
+		fail("%v", err)
+	}
+	c.Close()
+	say("leaving %d", n)
+	return 0
+}

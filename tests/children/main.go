@@ -27,6 +27,7 @@ var programs = map[string]func(args []string) int{
 	"http_abrupt": httpAbrupt,
 	"http_slow":   httpSlow,
 	"http_stream": httpStream,
+	"last_answer": lastAnswer,
 	"slow_boot":   slowBoot,
 	"tty_child":   ttyChild,
 }
