@@ -38,15 +38,21 @@ const (
 type Log struct {
 	format Format
 	level  slog.Level
-	out    sink
 
-	mu     sync.Mutex  // never held across anything that can block
-	queue  chan *Event // nil until there is something to write
+	mu     sync.Mutex // never held across anything that can block
+	queue  []*Event
 	closed bool
+	work   chan struct{} // has an entry when the queue has; closed with the log; nil before the first event
 
 	waiting atomic.Int64  // bytes of text in the queue
 	dropped atomic.Uint64 // lines
-	gaveUp  atomic.Bool   // Close does not wait any more: the writer ends
+	gaveUp  atomic.Bool   // Close does not wait any more: what is left is dropped
+
+	// turn has its one entry when nobody writes. Who takes it may use what follows.
+	turn  chan struct{}
+	out   sink
+	lines *lines
+	told  uint64 // how many dropped lines the log has admitted
 
 	done chan struct{} // closed at the writer's end
 }
@@ -55,7 +61,8 @@ type Log struct {
 // the caller's and may be blocking or not. It starts nothing: a log that is
 // never used costs nothing.
 func NewLog(fd int, format Format, level slog.Level) *Log {
-	l := &Log{format: format, level: level}
+	l := &Log{format: format, level: level, turn: make(chan struct{}, 1)}
+	l.turn <- struct{}{}
 	l.out = sink{fd: fd, gaveUp: &l.gaveUp}
 	return l
 }
@@ -80,16 +87,16 @@ func (l *Log) Emit(e Event) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.waiting.Load()+size > maxBytes {
+	if l.closed || len(l.queue) == maxLines || l.waiting.Load()+size > maxBytes {
 		l.dropped.Add(1)
 		return
 	}
 	l.start()
+	l.queue = append(l.queue, queued)
+	l.waiting.Add(size)
 	select {
-	case l.queue <- queued:
-		l.waiting.Add(size)
+	case l.work <- struct{}{}:
 	default:
-		l.dropped.Add(1)
 	}
 }
 
@@ -97,32 +104,45 @@ func (l *Log) Emit(e Event) {
 // descriptor broken, or the log closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Close lets the writer write what is queued, for wait at most, and a last line
-// that says how many were dropped, if any. It returns false if the time was
-// over before; what remained is dropped. A line that the descriptor refused is
-// dropped, but does not remain. A second Close says the same.
+// Close writes what is queued, for wait at most, and a last line that says how
+// many were dropped, if any. It returns false if the time was over before; what
+// remained is dropped. A line that the descriptor refused is dropped, but does
+// not remain. A second Close says the same.
+//
+// It writes by itself where a write cannot block. To leave the last line to the
+// writer would be to wait until the kernel gives another thread the processor,
+// which can be later than the process has to be gone.
 func (l *Log) Close(wait time.Duration) bool {
 	l.mu.Lock()
 	if !l.closed {
 		l.closed = true
-		if l.queue != nil {
-			close(l.queue)
+		if l.work != nil {
+			close(l.work)
 		}
 	}
-	done := l.done
+	begun := l.work != nil
 	l.mu.Unlock()
-	if done == nil {
+	if !begun {
 		return true
 	}
+	deadline := time.Now().Add(wait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	turn := l.turn
+	if !l.out.nonblocking() {
+		turn = nil
+	}
 	select {
-	case <-done:
+	case <-turn:
+		l.flush(deadline)
+		l.turn <- struct{}{}
+		return !l.gaveUp.Load()
+	case <-l.done:
 		return !l.gaveUp.Load()
 	case <-timer.C:
 	}
 	select {
-	case <-done: // both at once
+	case <-l.done: // both at once
 		return !l.gaveUp.Load()
 	default:
 		l.gaveUp.Store(true)
@@ -130,38 +150,65 @@ func (l *Log) Close(wait time.Duration) bool {
 	}
 }
 
-// start makes the queue and its writer, once. l.mu is held.
+// start makes the writer, once. l.mu is held.
 func (l *Log) start() {
-	if l.queue != nil {
+	if l.work != nil {
 		return
 	}
-	l.queue = make(chan *Event, maxLines)
+	l.work = make(chan struct{}, 1)
 	l.done = make(chan struct{})
 	go l.write()
 }
 
-// write is the writer: it alone touches the descriptor.
+// write is the writer.
 func (l *Log) write() {
 	defer close(l.done)
-	lines := newLines(l.format)
-	var told uint64 // how many dropped lines the log has admitted
-	admit := func() {
-		n := l.dropped.Load()
-		if n > told && l.Enabled(slog.LevelWarn) && l.put(lines.dropped(n-told)) == nil {
-			told = n
-		}
+	for open := true; open; {
+		_, open = <-l.work
+		<-l.turn
+		l.flush(time.Time{})
+		l.turn <- struct{}{}
 	}
-	for e := range l.queue {
-		err := l.put(lines.event(e))
+}
+
+// flush writes what is queued, until the deadline if there is one. The caller has
+// the turn.
+func (l *Log) flush(deadline time.Time) {
+	if l.lines == nil {
+		l.lines = newLines(l.format)
+	}
+	var err error
+	for e := l.pop(); e != nil; e = l.pop() {
+		err = l.put(l.lines.event(e), deadline)
 		l.waiting.Add(-e.size()) // not before: a line that is being written takes up room
-		switch {
-		case err != nil:
+		if err != nil {
 			l.dropped.Add(1)
-		case len(l.queue) == 0:
-			admit()
 		}
 	}
-	admit()
+	n := l.dropped.Load()
+	if n > l.told && l.Enabled(slog.LevelWarn) && (err == nil || l.over()) && l.put(l.lines.dropped(n-l.told), deadline) == nil {
+		l.told = n
+	}
+}
+
+// pop takes the first event out of the queue; nil: there is none.
+func (l *Log) pop() *Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.queue = nil
+		return nil
+	}
+	e := l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	return e
+}
+
+func (l *Log) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
 }
 
 // put writes a line with the two signals blocked that the kernel sends to the
@@ -177,7 +224,7 @@ func (l *Log) write() {
 //
 // SIGPIPE: a broken pipe is told by EPIPE; the signal would only wake up the
 // others.
-func (l *Log) put(line []byte) error {
+func (l *Log) put(line []byte, deadline time.Time) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var block, before unix.Sigset_t
@@ -186,5 +233,5 @@ func (l *Log) put(line []byte) error {
 	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &before) == nil {
 		defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }()
 	}
-	return l.out.write(line)
+	return l.out.write(line, deadline)
 }

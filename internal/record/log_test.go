@@ -250,6 +250,46 @@ func wide(n int) (attrs []slog.Attr) {
 	return attrs
 }
 
+// The last words do not wait for the writer's turn on the processor, where a write
+// cannot block.
+func TestLogCloseWritesByItself(t *testing.T) {
+	for flags, want := range map[int]bool{unix.O_NONBLOCK: true, 0: false} {
+		r, w := newPipe(t, flags)
+		l := NewLog(w, Text, slog.LevelInfo)
+		l.work, l.done = make(chan struct{}, 1), make(chan struct{}) // a writer that never gets a turn
+		l.Emit(Event{Msg: "last words"})
+		if got := l.Close(20 * time.Millisecond); got != want {
+			t.Errorf("flags %#x: Close says %v", flags, got)
+		}
+		unix.Close(w)
+		got := <-collectBlocking(t, r)
+		if (len(got) == 1) != want {
+			t.Errorf("flags %#x: %q", flags, got)
+		}
+	}
+}
+
+// It does so until its time is over.
+func TestLogCloseGivesUpByItself(t *testing.T) {
+	r, w := newPipe(t, unix.O_NONBLOCK)
+	defer unix.Close(r)
+	defer unix.Close(w)
+	fill(t, w)
+	l := NewLog(w, Text, slog.LevelInfo)
+	l.work, l.done = make(chan struct{}, 1), make(chan struct{})
+	for range 3 {
+		l.Emit(Event{Msg: "nobody reads"})
+	}
+	within(t, patience/2, "Close(20ms)", func() {
+		if l.Close(20 * time.Millisecond) {
+			t.Error("Close: nothing remained, in a pipe that nobody reads")
+		}
+	})
+	if l.Dropped() != 3 || l.waiting.Load() != 0 {
+		t.Errorf("%d dropped, %d bytes still counted", l.Dropped(), l.waiting.Load())
+	}
+}
+
 // The two signals are blocked on the one thread that writes, while it writes.
 func TestLogBlocksSignalsWhileItWrites(t *testing.T) {
 	until(t, "nobody writes", func() bool { return writerThreads(t) == 0 })

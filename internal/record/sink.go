@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,8 +31,9 @@ type sink struct {
 // kernel takes it whole: the program shares the descriptor, and a pipe keeps
 // writes of up to PIPE_BUF bytes together (pipe(7)). It waits while the
 // descriptor is full. On an error the line is lost, the next may succeed: the
-// reader of a FIFO can come back, a disk can get room.
-func (s *sink) write(line []byte) error {
+// reader of a FIFO can come back, a disk can get room. Past the deadline, if there
+// is one, it does not wait, and nobody does any more.
+func (s *sink) write(line []byte, deadline time.Time) error {
 	if s.torn {
 		line = append([]byte{'\n'}, line...)
 	}
@@ -47,7 +49,16 @@ func (s *sink) write(line []byte) error {
 			s.torn, disagree = len(rest) > 0, false
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
-			disagree = s.wait(disagree)
+			most := fullWait
+			if !deadline.IsZero() {
+				left := time.Until(deadline)
+				if left <= 0 {
+					s.gaveUp.Store(true)
+					continue
+				}
+				most = min(most, int(left.Milliseconds())+1)
+			}
+			disagree = s.wait(disagree, most)
 		case err != nil:
 			return err
 		default:
@@ -57,15 +68,26 @@ func (s *sink) write(line []byte) error {
 	return nil
 }
 
-// wait returns when the descriptor can take something or after fullWait, and
+// wait returns when the descriptor can take something or after most ms, and
 // says whether it can: if write(2) then disagrees (a datagram socket whose peer
 // is full), asking again at once would spin.
-func (s *sink) wait(disagree bool) (writable bool) {
+func (s *sink) wait(disagree bool, most int) (writable bool) {
 	if disagree {
-		_, _ = unix.Poll(nil, disagreeWait)
+		_, _ = unix.Poll(nil, min(disagreeWait, most))
 	}
 	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
 	// Any error or hang-up in Revents is left to the next write to tell.
-	n, err := unix.Poll(fds, fullWait)
+	n, err := unix.Poll(fds, most)
 	return err == nil && n > 0
+}
+
+// nonblocking says whether a write to the descriptor never waits; open(2),
+// fcntl(2). A file's may wait for its disk whatever its flags say.
+func (s *sink) nonblocking() bool {
+	flags, err := unix.FcntlInt(uintptr(s.fd), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_NONBLOCK == 0 {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Fstat(s.fd, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG
 }
