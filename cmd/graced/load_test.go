@@ -44,6 +44,9 @@ func TestDefaultFile(t *testing.T) {
 	in("plan", "--config", other).want(t, 0, "grace 33s ("+other+":1,9)", "")
 	writeTo(t, filepath.Join(etc, "graced.hcl"), "grace = 77\n")
 	in("plan").want(t, 125, "", "on /etc/graced.hcl line 1")
+	in().want(t, 125, "", "on /etc/graced.hcl line 1")
+	writeTo(t, filepath.Join(etc, "graced.hcl"), "http { listen = \"off\" }\nprocess \"web\" {\n  command = [\"sh\", \"-c\", \"exit 7\"]\n}\n")
+	in().want(t, 7, "", "")
 	// a default that cannot be read is told, not passed over
 	if err := os.Remove(filepath.Join(etc, "graced.hcl")); err != nil {
 		t.Fatal(err)
@@ -52,6 +55,20 @@ func TestDefaultFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	in("plan", "--", "x").want(t, 125, "", "/etc/graced.hcl: cannot be read: it is a folder, not a file")
+	in().want(t, 125, "", "/etc/graced.hcl: cannot be read: it is a folder, not a file")
+}
+
+// TestNoArgument: the file alone says what to run, wherever it is named; without
+// one it is told how to say it.
+func TestNoArgument(t *testing.T) {
+	path := write(t, "graced.hcl", "process \"web\" {\n  command = [\"sh\", \"-c\", \"exit 7\"]\n}\n")
+	process(t, []string{"GRACED_CONFIG=" + path, "GRACED_LISTEN=off"}).want(t, 7, "", "")
+	process(t, []string{"GRACED_CONFIG=" + path + "x"}).want(t, 125, "", "GRACED_CONFIG: ")
+	process(t, []string{"GRACED_CONFIG="}).want(t, 125, "", "GRACED_CONFIG: is empty")
+	if _, err := os.Stat("/etc/graced.hcl"); err == nil {
+		skipped(t, "there is a /etc/graced.hcl here")
+	}
+	process(t, []string{"GRACED_GRACE=20s"}).want(t, 125, "", "Usage: graced")
 }
 
 // TestCommandOverTheFile: Docker's CMD stands in the place of the command of the

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"graced/internal/boot"
 	"graced/internal/config"
 	"graced/signals/takeover"
 )
@@ -34,6 +35,9 @@ var later = []string{"drain", "resume", "stop", "status"}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
+		if config.HasFile(boot.Environ()) { // ENTRYPOINT ["/graced"], and the file in the image
+			return supervise(nil, stdout, stderr)
+		}
 		fmt.Fprint(stderr, config.Usage())
 		return codeFailed
 	}

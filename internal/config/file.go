@@ -3,6 +3,8 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -14,6 +16,16 @@ import (
 
 // bom is the byte order mark of UTF-8, which some editors begin a file with.
 var bom = []byte{0xef, 0xbb, 0xbf}
+
+// HasFile says whether there is a file for a graced that was started without any
+// argument: GRACED_CONFIG names one, or the default one is there.
+func HasFile(environ []string) bool {
+	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, variable("config")+"=") }) {
+		return true
+	}
+	_, err := os.Stat(DefaultFile)
+	return err == nil
+}
 
 // readFile reads the file that is named, or the default one if it is there.
 func (l *loader) readFile() {
