@@ -66,6 +66,11 @@ var clashes = []struct {
 	{"no readiness", "readinessProbe: {httpGet: {path: /readyz, port: graced}, periodSeconds: 1}, ", "", true, "there is no readiness probe"},
 	{"a slow readiness probe", "periodSeconds: 1", "periodSeconds: 5", true, "the pod is not ready 15s after the first 503 (failureThreshold × periodSeconds), the delay is 5s"},
 	{"liveness that follows readiness", "path: /livez", "path: /healthz", false, "/healthz is readiness here"},
+	{"liveness by a command that follows readiness", "httpGet: {path: /livez, port: 8990}", "exec: {command: [/graced, health, ready]}", false, "graced health ready is readiness here: as a liveness probe it would kill a container because it is not ready; write: graced health live"},
+	{"liveness by a shell that follows readiness", "httpGet: {path: /livez, port: 8990}", "exec: {command: [sh, -c, 'curl -fs http://localhost:8990/readyz || exit 1']}", false, "/readyz is readiness here: as a liveness probe it would kill a container because it is not ready; ask /livez"},
+	{"a startup probe that follows readiness", "lifecycle: {}", "startupProbe: {exec: {command: [/graced, health, ready]}}", true, "graced health ready is readiness here: as a startup probe it would kill a container that drains before it was ever seen ready; write: graced health startup"},
+	{"a startup probe on readiness", "lifecycle: {}", "startupProbe: {httpGet: {path: /readyz, port: graced}}", true, "/readyz is readiness here: as a startup probe it would kill a container that drains before it was ever seen ready; ask /startupz"},
+	{"readiness by a command on another path", "httpGet: {path: /readyz, port: graced}", "exec: {command: [curl, 'localhost:8990/livez']}", false, "/livez is not graced's readiness; ask /readyz or /healthz"},
 	{"a liveness probe with a grace of its own", "livenessProbe: {", "livenessProbe: {terminationGracePeriodSeconds: 5, ", false, "the livenessProbe gives 5s when it kills"},
 	{"settings that are wrong", "value: 40s", "value: 40", false, "its graced would not start: GRACED_GRACE: "},
 	{"settings that do not fit", "[/graced, --", "[/graced, --delay, 39s, --", false, "its graced would not start: --delay: the shutdown does not fit"},
@@ -103,6 +108,26 @@ func TestAgainstEachShape(t *testing.T) {
 				t.Errorf("%s with %s: code %d, want %d\n%s%s", shape, c.name, got.code, code, got.stdout, got.stderr)
 			}
 		}
+	}
+}
+
+// TestAgainstProbesByCommand: a probe that asks graced by a command is as good as
+// one that asks it itself.
+func TestAgainstProbesByCommand(t *testing.T) {
+	for _, change := range [][2]string{
+		{"httpGet: {path: /readyz, port: graced}", "exec: {command: [/graced, health, ready]}"},
+		{"httpGet: {path: /readyz, port: graced}", "exec: {command: [wget, -qO-, 'http://127.0.0.1:8990/healthz?verbose']}"},
+		{"httpGet: {path: /livez, port: 8990}", "exec: {command: [/graced, health]}"},
+		{"httpGet: {path: /livez, port: 8990}", "exec: {command: [/graced, health, live]}"},
+		{"httpGet: {path: /livez, port: 8990}", "exec: {command: [./alive, ready]}"},
+		{"lifecycle: {}", "startupProbe: {exec: {command: [/graced, health, startup]}}"},
+	} {
+		good := strings.Replace(pod, change[0], change[1], 1)
+		if good == pod {
+			t.Fatalf("%s is not in the pod", change[0])
+		}
+		path := write(t, "good.yaml", shapes["Pod"](good))
+		call("plan", "--against", path).want(t, 0, path+": fits\n", "")
 	}
 }
 

@@ -1,11 +1,6 @@
 package manifest
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // composeGrace is stop_grace_period's default; the Compose specification, "services".
 const composeGrace = 10 * time.Second
@@ -43,14 +38,10 @@ func (c *check) compose(doc value) {
 // healthcheck checks that a container is not called unhealthy, and ended for it by
 // Swarm or ECS, because it drains.
 func (c *check) healthcheck(test value, s Settings) {
-	words := test.words()
-	text := strings.Join(words, " ")
-	if len(words) == 0 || s.Port == 0 {
+	if s.Port == 0 {
 		return
 	}
-	asksReady := slices.ContainsFunc(s.Ready, func(path string) bool { return strings.Contains(text, fmt.Sprintf(":%d%s", s.Port, path)) }) ||
-		strings.Contains(text, "graced health ready")
-	if asksReady {
+	if s.asked(test.words()).ready {
 		c.found(test, "the health check asks for readiness: a container that drains is called unhealthy, and may be ended for it", `write ["CMD", "/graced", "health"]: it stays good while the container drains`)
 	}
 }

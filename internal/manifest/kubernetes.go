@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,24 +126,25 @@ func (c *check) readiness(container value, s Settings) {
 	}
 	get := probe.at("httpGet")
 	port, at := c.port(container, get.or(probe.at("tcpSocket")).or(probe.at("grpc")).at("port"))
-	switch path := get.at("path"); {
-	case probe.at("exec").exists():
-		if words := probe.at("exec").at("command").words(); len(words) >= 2 && strings.HasSuffix(words[0], "graced") && words[1] == "health" {
-			if len(words) < 3 || words[2] != "ready" {
-				c.found(probe.at("exec").at("command"), "graced health without a word stays good while the container drains", "as a readiness probe, write: graced health ready")
-			}
-			break
-		}
+	exec := probe.at("exec").at("command")
+	switch q := c.question(container, probe, s); {
+	case probe.at("exec").exists() && !q.graced:
 		c.found(probe.at("exec"), "the readiness probe asks the program, which knows nothing of the shutdown", fmt.Sprintf("ask graced: httpGet, port %d, path %s", s.Port, s.Ready[0]))
 		return
+	case q.health && !q.ready:
+		c.found(exec, q.words+" stays good while the container drains", "as a readiness probe, write: graced health ready")
+	case exec.exists() && !q.ready:
+		c.found(exec, q.words+" is not graced's readiness", "ask "+strings.Join(s.Ready, " or "))
+		return
+	case exec.exists():
 	case port != s.Port:
 		c.found(at.or(probe), fmt.Sprintf("the readiness probe asks port %d, the program's, which answers as before while the container drains", port), fmt.Sprintf("ask graced: httpGet, port %d, path %s", s.Port, s.Ready[0]))
 		return
 	case !get.exists():
 		c.found(probe, "the readiness probe only connects, and graced's port answers until the end", fmt.Sprintf("ask: httpGet, port %d, path %s", s.Port, s.Ready[0]))
 		return
-	case !slices.Contains(s.Ready, pathOf(path)):
-		c.found(path.or(get), fmt.Sprintf("%s is not graced's readiness", pathOf(path)), "ask "+strings.Join(s.Ready, " or "))
+	case !q.ready:
+		c.found(get.at("path").or(get), q.words+" is not graced's readiness", "ask "+strings.Join(s.Ready, " or "))
 		return
 	}
 	c.lag(probe, s)
@@ -161,17 +161,46 @@ func (c *check) lag(probe value, s Settings) {
 		"whoever goes by the pod's readiness alone still sends requests after the delay: lower them, or raise GRACED_DELAY")
 }
 
+// question is what a probe asks of graced, if it asks graced.
+func (c *check) question(container, probe value, s Settings) question {
+	if command := probe.at("exec").at("command"); command.exists() {
+		return s.asked(command.words())
+	}
+	get := probe.at("httpGet")
+	if port, _ := c.port(container, get.at("port")); port == 0 || port != s.Port {
+		return question{}
+	}
+	return s.askedPath(pathOf(get.at("path")))
+}
+
 // liveness checks that no probe of liveness follows readiness: it would have a
-// container killed because it drains.
+// container killed because it drains. A startup probe that does so is asked only
+// until it was good once.
 func (c *check) liveness(container value, s Settings) {
-	get := container.at("livenessProbe").at("httpGet")
-	if !get.exists() || s.Port == 0 {
+	if s.Port == 0 {
 		return
 	}
-	port, _ := c.port(container, get.at("port"))
-	if path := get.at("path"); port == s.Port && slices.Contains(s.Ready, pathOf(path)) {
-		c.found(path.or(get), pathOf(path)+" is readiness here: as a liveness probe it would kill a container because it is not ready", "ask "+s.Live[0])
+	live, startup := container.at("livenessProbe"), container.at("startupProbe")
+	if q := c.question(container, live, s); q.ready {
+		c.found(asks(live), q.words+" is readiness here: as a liveness probe it would kill a container because it is not ready", q.instead("live", s.Live[0]))
 	}
+	if q := c.question(container, startup, s); q.ready {
+		c.note(asks(startup), q.words+" is readiness here: as a startup probe it would kill a container that drains before it was ever seen ready", q.instead("startup", s.Startup[0]))
+	}
+}
+
+// instead says what to ask in the place of readiness.
+func (q question) instead(word, path string) string {
+	if q.health {
+		return "write: graced health " + word
+	}
+	return "ask " + path
+}
+
+// asks is the place where a probe says what it asks.
+func asks(probe value) value {
+	get := probe.at("httpGet")
+	return probe.at("exec").at("command").or(get.at("path")).or(get)
 }
 
 func pathOf(path value) string {
