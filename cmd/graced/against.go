@@ -64,7 +64,7 @@ func against(file string, args []string, stdout, stderr io.Writer) int {
 		}
 		p, err := plan.New(cfg.Spec)
 		if err != nil {
-			return manifest.Settings{}, err
+			return settings(cfg, nil), err
 		}
 		return settings(cfg, p), nil
 	})

@@ -219,6 +219,41 @@ func TestEmitIsAccepted(t *testing.T) {
 	finish(t, cmd).want(t, 2, "", "/dev/stdin cannot be read: it is a named pipe (FIFO), not a regular file")
 }
 
+// TestEmitIsAcceptedBesideOthers: what is written for a plan fits it in a file that
+// has a container of somebody else's too, though it names no command.
+func TestEmitIsAcceptedBesideOthers(t *testing.T) {
+	for format, beside := range map[string]struct{ before, other string }{
+		"kubernetes": {"        - name: app\n", "        - {name: proxy, image: envoy, ports: [{containerPort: 9901}], readinessProbe: {httpGet: {port: 9901, path: /ready}}}\n"},
+		"compose":    {"  app:\n", "  db: {image: postgres, healthcheck: {test: [CMD, pg_isready]}, ports: ['5432:5432']}\n"},
+		"ecs":        {"    {\n      \"name\": \"app\"", "    {\"name\": \"log\", \"image\": \"fluentbit\", \"portMappings\": [{\"containerPort\": 24224}]},\n"},
+	} {
+		for _, flags := range [][]string{nil, {"--grace", "45s", "--listen", ":9000"}, {"--grace", "20s", "--listen", "off"}} {
+			text := call(append([]string{"plan", "--platform", format, "--emit", format}, flags...)...).stdout
+			merged := strings.Replace(text, beside.before, beside.other+beside.before, 1)
+			if merged == text {
+				t.Fatalf("%s: %q is not in\n%s", format, beside.before, text)
+			}
+			path := write(t, "merged", merged)
+			if got := call("plan", "--against", path); got.code != 0 || got.stdout != path+": fits\n" {
+				t.Errorf("%s %v: code %d, %s%s\n%s", format, flags, got.code, got.stdout, got.stderr, merged)
+			}
+			call("plan", "--against", path, "--grace", "10m").want(t, 1, "graced counts on 10m", "")
+		}
+	}
+}
+
+// TestAgainstAnImageThatStartsGraced: the README's image, whose manifest names
+// neither graced nor a variable of it, beside a sidecar.
+func TestAgainstAnImageThatStartsGraced(t *testing.T) {
+	text := strings.NewReplacer("command: [/graced, --, ./app], ", "", "env: [{name: GRACED_GRACE, value: 40s}], ", "",
+		"containers: [", "containers: [{name: proxy, image: envoy}, ").Replace(pod)
+	path := write(t, "deployment.yaml", shapes["Deployment"](text))
+	call("plan", "--against", path, "--grace", "40s").want(t, 0, path+": fits\n", "")
+	call("plan", "--against", path, "--grace", "41s").want(t, 1, "Deployment/x: app: terminationGracePeriodSeconds is 40s; graced counts on 41s", "")
+	// what does not fit is said, and not that there is no graced
+	call("plan", "--against", path, "--delay", "39s").want(t, 1, "Deployment/x: app: its graced would not start: --delay: ", "")
+}
+
 // TestAgainstWhatCannotBeRead: it is said why, at once, with exit code 2.
 func TestAgainstWhatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()

@@ -8,13 +8,16 @@ const composeGrace = 10 * time.Second
 // compose checks the services that run graced.
 func (c *check) compose(doc value) {
 	names, services := doc.at("services").entries()
+	var list []candidate
 	for i, service := range services {
-		words := append(service.at("entrypoint").words(), service.at("command").words()...)
-		flags, program, ok := runsGraced(words)
-		if !ok && len(services) > 1 {
-			continue
-		}
-		s, ok := c.open(service, service.at("environment"), Container{Platform: "compose", Name: names[i], Args: flags, Program: program})
+		list = append(list, candidate{at: service, env: service.at("environment"),
+			words:    append(service.at("entrypoint").words(), service.at("command").words()...),
+			commands: []value{service.at("healthcheck").at("test")}, ports: published(service),
+			settings: Container{Platform: "compose", Name: names[i]}})
+	}
+	for _, one := range c.ofGraced(list) {
+		service := one.at
+		s, ok := c.open(one)
 		if !ok {
 			continue
 		}

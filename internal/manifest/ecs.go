@@ -16,19 +16,24 @@ const (
 
 // ecs checks the containers of a task definition that run graced.
 func (c *check) ecs(task value) {
-	containers := task.at("containerDefinitions").list()
 	fargate := false
 	for _, kind := range task.at("requiresCompatibilities").list() {
 		fargate = fargate || kind.text() == "FARGATE"
 	}
-	for _, container := range containers {
-		words := append(container.at("entryPoint").words(), container.at("command").words()...)
-		flags, program, ok := runsGraced(words)
-		if !ok && len(containers) > 1 {
-			continue
+	var list []candidate
+	for _, container := range task.at("containerDefinitions").list() {
+		one := candidate{at: container, env: container.at("environment"),
+			words:    append(container.at("entryPoint").words(), container.at("command").words()...),
+			commands: []value{container.at("healthCheck").at("command")},
+			settings: Container{Platform: "ecs", Name: "task " + task.at("family").text() + ": " + container.at("name").text()}}
+		for _, p := range container.at("portMappings").list() {
+			one.ports = append(one.ports, p.at("containerPort").number(0))
 		}
-		s, ok := c.open(container, container.at("environment"), Container{Platform: "ecs", Name: "task " + task.at("family").text() + ": " + container.at("name").text(),
-			Args: flags, Program: program})
+		list = append(list, one)
+	}
+	for _, one := range c.ofGraced(list) {
+		container := one.at
+		s, ok := c.open(one)
 		if !ok {
 			continue
 		}

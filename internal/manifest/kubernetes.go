@@ -38,28 +38,42 @@ func (c *check) kubernetes(doc value) {
 		return
 	}
 	workload := doc.at("kind").text() + "/" + doc.at("metadata").at("name").text()
-	containers := pod.at("containers").list()
+	var list []candidate
+	for _, container := range pod.at("containers").list() {
+		list = append(list, c.inPod(container, workload))
+	}
 	// a native sidecar is an init container that is restarted always
 	for _, init := range pod.at("initContainers").list() {
 		if init.at("restartPolicy").text() == "Always" {
-			containers = append(containers, init)
+			sidecar := c.inPod(init, workload)
+			sidecar.beside = true
+			list = append(list, sidecar)
 		}
 	}
-	for _, container := range containers {
-		words := append(container.at("command").words(), container.at("args").words()...)
-		flags, program, ok := runsGraced(words)
-		if ok || len(containers) == 1 {
-			// a pod's only container may have graced as its image's ENTRYPOINT
-			c.container(pod, container, workload, flags, program)
-		}
+	for _, one := range c.ofGraced(list) {
+		c.container(pod, one)
 	}
 }
 
-func (c *check) container(pod, container value, workload string, flags, program []string) {
-	s, ok := c.open(container, container.at("env"), Container{
-		Platform: "kubernetes", Name: workload + ": " + container.at("name").text(),
-		Args: flags, Program: program,
-	})
+// inPod is what of a container says whether it runs graced.
+func (c *check) inPod(container value, workload string) candidate {
+	one := candidate{at: container, env: container.at("env"), words: append(container.at("command").words(), container.at("args").words()...),
+		settings: Container{Platform: "kubernetes", Name: workload + ": " + container.at("name").text()}}
+	for _, p := range container.at("ports").list() {
+		one.ports = append(one.ports, p.at("containerPort").number(0))
+	}
+	for _, kind := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
+		probe := container.at(kind)
+		one.commands = append(one.commands, probe.at("exec").at("command"))
+		port, _ := c.port(container, probe.at("httpGet").or(probe.at("tcpSocket")).or(probe.at("grpc")).at("port"))
+		one.ports = append(one.ports, port)
+	}
+	return one
+}
+
+func (c *check) container(pod value, one candidate) {
+	container := one.at
+	s, ok := c.open(one)
 	if !ok {
 		return
 	}

@@ -71,7 +71,7 @@ func Fits(findings []Finding) bool {
 
 // ErrNothing says that a file was read and has no container in it that could
 // run graced.
-var ErrNothing = errors.New("no container that runs graced: neither a Kubernetes workload, a Compose service nor an ECS container definition names graced in its command, and there is not exactly one container to take for it")
+var ErrNothing = errors.New("no container that runs graced: no Kubernetes workload, Compose service or ECS container definition names graced in its command, its health check or a GRACED_ variable, or has graced's port, and there is not exactly one container to take for it")
 
 // MaxFile is the longest file that is read, in bytes. A manifest has a few
 // pages.
@@ -142,10 +142,11 @@ func (c *check) note(at value, is, should string) {
 	c.findings[len(c.findings)-1].Note = true
 }
 
-// open asks for the settings of a container, whose variables are in env; what is
-// wrong with them is a finding, at the container.
-func (c *check) open(at, env value, container Container) (Settings, bool) {
+// open asks for the settings of a container; what is wrong with them is a
+// finding, at the container.
+func (c *check) open(one candidate) (Settings, bool) {
 	c.containers++
+	at, env, container := one.at, one.env, one.settings
 	c.where, c.unknown = container.Name, false
 	known, unknown := variables(env)
 	container.Env = known
