@@ -20,7 +20,7 @@ var attributeCases = map[string]struct{ good, bad []string }{
 	"shutdown.signals": {[]string{`["SIGTERM", "SIGRTMIN+3"]`, `["37"]`}, []string{`[]`, `"SIGTERM"`, `["SIGTERM", "SIGFOO", "SIGKILL"]`, `["TERM", "SIGTERM"]`, `[15]`, `[null]`}},
 	"shutdown.repeat":  {[]string{`"ignore"`, `"escalate"`}, []string{`"twice"`}},
 	"shutdown.delay":   {[]string{`"5s"`, `"auto"`, `"0s"`}, []string{`5`, `"5"`, `auto`, `"off"`}},
-	"shutdown.cleanup": {[]string{`"2s"`, `"0s"`}, []string{`2`, `"x"`}},
+	"shutdown.cleanup": {[]string{`"2s"`, `"100ms"`}, []string{`2`, `"x"`, `"0s"`}},
 
 	"shutdown.drain.until":  {[]string{`"auto"`, `"idle"`, `"closed"`, `"off"`}, []string{`"idl"`, `idle`}},
 	"shutdown.drain.max":    {[]string{`"10s"`}, []string{`"0s"`, `10`}},

@@ -21,7 +21,7 @@ var flagCases = map[string]struct {
 	"grace":        {map[string]string{"30s": "30s", "1m30s": "1m30s", "24h": "24h", "1.5s": "1.5s", "90s": "1m30s"}, durations("0s", "10ms", "25h")},
 	"grace-spent":  {map[string]string{"0s": "0s", "500ms": "500ms"}, durations()},
 	"margin":       {map[string]string{"100ms": "100ms", "2s": "2s"}, durations("0s", "99ms")},
-	"cleanup":      {map[string]string{"0s": "0s", "2s": "2s"}, durations()},
+	"cleanup":      {map[string]string{"100ms": "100ms", "2s": "2s"}, durations("0s", "99ms")},
 	"delay":        {map[string]string{"auto": "auto", "0s": "0s", "5s": "5s"}, durations("Auto", "off")},
 	"drain":        {map[string]string{"auto": "auto", "idle": "idle", "closed": "closed", "off": "off"}, []string{"", "none", "close", "5s"}},
 	"drain-max":    {map[string]string{"10s": "10s"}, durations("0s", "auto")},

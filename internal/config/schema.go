@@ -109,7 +109,7 @@ func (l *loader) shutdownSchema() block {
 			{name: "signals", example: `["SIGTERM", "SIGINT"]`, read: asListOf(parseStop, checkStops)},
 			{name: "repeat", example: `"ignore"`, read: asText(oneOf(plan.Repeats))},
 			{name: "delay", example: `"5s"`, read: asDelay()},
-			{name: "cleanup", example: `"2s"`, read: asDuration(0)},
+			{name: "cleanup", example: `"2s"`, read: asDuration(leastCleanup)},
 		},
 		blocks: []block{{name: "drain", attrs: []attribute{
 			{name: "until", example: `"idle"`, read: asText(oneOf(plan.Drains))},

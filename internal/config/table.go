@@ -37,11 +37,13 @@ func variable(flag string) string {
 }
 
 // The least of the durations that cannot be 0s. A margin under 100ms would
-// be eaten by the scheduler of a throttled container.
+// be eaten by the scheduler of a throttled container; without a cleanup the last
+// SIGKILL and graced's exit would be due at the same instant.
 const (
-	leastGrace  = time.Second
-	leastMargin = 100 * time.Millisecond
-	leastDrain  = time.Millisecond
+	leastGrace   = time.Second
+	leastMargin  = 100 * time.Millisecond
+	leastCleanup = 100 * time.Millisecond
+	leastDrain   = time.Millisecond
 )
 
 // table is the contract's table of flags, in its order, bound to l.
@@ -59,7 +61,7 @@ func (l *loader) table() []row {
 		{name: "margin", attr: "margin", example: "2s", without: "a tenth of grace, 0.5s to 5s",
 			binding: into(&s.Margin, duration(leastMargin), short)},
 		{name: "cleanup", attr: "shutdown.cleanup", example: "2s", without: "the post_stop hooks' time-outs + 0.5s",
-			binding: into(&s.Cleanup, duration(0), short)},
+			binding: into(&s.Cleanup, duration(leastCleanup), short)},
 		{name: "delay", attr: "shutdown.delay", example: "5s", without: "auto; kubernetes, ecs 5s",
 			binding: into(&s.Delay, parseDelay, showDelay)},
 		{name: "drain", attr: "shutdown.drain.until", example: "idle", without: "auto",
