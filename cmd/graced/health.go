@@ -76,7 +76,7 @@ func askHealth(listen, path string) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", probe.HealthAgent+version)
+	req.Header.Set("User-Agent", probe.HealthAgent+ownVersion())
 	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("no graced answers at %s: %w; set --listen or GRACED_LISTEN as for the running one", listen, err)

@@ -242,7 +242,9 @@ func (h *host) writeReport(a supervisor.Action) {
 		if !final && h.final.Load() {
 			return
 		}
-		if err := record.WriteReport(h.report, h.create, *a.Report); err != nil {
+		report := *a.Report
+		report.Version = ownVersion()
+		if err := record.WriteReport(h.report, h.create, report); err != nil {
 			h.log.Emit(record.Event{Time: time.Now(), Kind: record.Exit, Level: slog.LevelWarn, Msg: "the report could not be written", Offset: record.Before, Err: err.Error()})
 		}
 	})

@@ -13,9 +13,6 @@ import (
 	"graced/signals/takeover"
 )
 
-// version is set at build time: -ldflags "-X main.version=1.2.3".
-var version = "dev"
-
 // codeFailed is graced's own failure: bad settings, a port that is taken.
 const codeFailed = 125
 
@@ -78,9 +75,4 @@ func unknownCommand(name string, args []string, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "graced: unknown subcommand %q; if it is the program to run, write: graced -- %s\n", name, strings.Join(args, " "))
 	return codeFailed
-}
-
-func showVersion(_ []string, stdout, _ io.Writer) int {
-	fmt.Fprintln(stdout, "graced", version)
-	return 0
 }

@@ -154,9 +154,10 @@ func serve(h *host, cfg *config.Config) {
 	if h.server == nil {
 		return
 	}
-	page := metrics.New(metrics.Source{Version: version, Snapshot: h.snap.Load, Orphans: h.reaper.Orphans,
-		Dropped: h.log.Dropped, Connections: h.look.count})
-	handler := func() http.Handler { return page }
+	handler := func() http.Handler { // asked for once, by the first scrape
+		return metrics.New(metrics.Source{Version: ownVersion(), Snapshot: h.snap.Load, Orphans: h.reaper.Orphans,
+			Dropped: h.log.Dropped, Connections: h.look.count})
+	}
 	if cfg.MetricsPath == "" {
 		handler = nil
 	}
@@ -214,7 +215,7 @@ func lastMetrics(h *host, cfg *config.Config) {
 	done := make(chan struct{})
 	h.background("textfile", func() {
 		defer close(done)
-		page := metrics.New(metrics.Source{Version: version, Snapshot: h.snap.Load, Orphans: h.reaper.Orphans, Dropped: h.log.Dropped})
+		page := metrics.New(metrics.Source{Version: ownVersion(), Snapshot: h.snap.Load, Orphans: h.reaper.Orphans, Dropped: h.log.Dropped})
 		if err := page.WriteTextfile(cfg.MetricsTextfile); err != nil {
 			h.log.Emit(record.Event{Time: time.Now(), Kind: record.Exit, Level: slog.LevelWarn, Msg: "the metrics could not be written", Offset: record.Before, Err: err.Error()})
 		}
