@@ -16,6 +16,23 @@ import (
 // exec probes have limits of their own, and a late answer is none.
 const healthWithin = 2 * time.Second
 
+const healthUsage = `Usage: graced health [ready|live|startup] [flags]
+
+It asks the graced that runs in this container, over its port of the probes.
+
+  ready      is it ready? 503 from the first moment of a shutdown on
+  live       does graced answer? It does until its end
+  startup    has it been ready once?
+             without a word: startup and live, which is good while it drains
+
+The running graced is found by itself. If it cannot be, or there are several,
+--listen ADDR (or GRACED_LISTEN) or --config FILE says which is meant.
+
+Its exit code: 0 if the answer is yes; 1, and why, if it is no or none comes.
+
+  HEALTHCHECK CMD ["/graced", "health"]
+`
+
 // health is `graced health`: it asks the graced that runs in this container.
 // Without a word the question is whether it has been ready once and is alive,
 // so that a container that drains is not restarted for it.
@@ -26,14 +43,18 @@ func health(args []string, stdout, stderr io.Writer) int {
 		"live":    func(c *config.Config) []string { return []string{first(c.LivePaths)} },
 		"startup": func(c *config.Config) []string { return []string{first(c.StartupPaths)} },
 	}
+	if helpAsked(args) {
+		fmt.Fprint(stdout, healthUsage)
+		return 0
+	}
 	word := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		word, args = args[0], args[1:]
 	}
 	paths, ok := words[word]
 	if !ok {
-		fmt.Fprintf(stderr, "graced: health knows no %q; ask for ready, live or startup, or for nothing\n", word)
-		return codeFailed
+		fmt.Fprintf(stderr, "graced: health knows no %q; ask for ready, live or startup, or for nothing; graced health --help\n", word)
+		return 1 // there are no other codes for a HEALTHCHECK than 0 and 1; Dockerfile reference
 	}
 	cfg := running(args, stderr)
 	if cfg == nil {

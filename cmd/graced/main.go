@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"graced/internal/boot"
@@ -62,6 +63,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return unknownCommand(name, args, stderr)
 	}
 	return supervise(args, stdout, stderr)
+}
+
+// helpAsked says whether help is among a subcommand's words, for those that read
+// their flags late or have none.
+func helpAsked(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" })
 }
 
 // unknownCommand is for a word that is no subcommand: mostly a program that

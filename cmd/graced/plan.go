@@ -144,6 +144,15 @@ func draw(path string, p *plan.Plan, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// checkUsage stands below that of run, whose flags check has too.
+const checkUsage = `
+graced check [flags] starts nothing and tells every mistake in these settings at
+once; without one it says that they are good.
+
+Its exit code: 0 if they are good, 1 if the shutdown does not fit into the
+grace, 125 if the settings are wrong.
+`
+
 // check is `graced check`: it validates the settings, and says that they are
 // good. 125 if they are not, 1 if the plan does not fit.
 func check(args []string, stdout, stderr io.Writer) int {
@@ -152,6 +161,9 @@ func check(args []string, stdout, stderr io.Writer) int {
 	case p == nil && cfg != nil:
 		return 1
 	case p == nil:
+		if code == 0 { // help was asked for
+			fmt.Fprint(stdout, checkUsage)
+		}
 		return code
 	}
 	for _, w := range p.Warnings {

@@ -50,7 +50,16 @@ func versionOf(info *debug.BuildInfo) string {
 	return revision + modified
 }
 
-func showVersion(_ []string, stdout, _ io.Writer) int {
+const versionUsage = `Usage: graced version
+
+It prints graced's version.
+`
+
+func showVersion(args []string, stdout, _ io.Writer) int {
+	if helpAsked(args) {
+		fmt.Fprint(stdout, versionUsage)
+		return 0
+	}
 	fmt.Fprintln(stdout, "graced", ownVersion())
 	return 0
 }

@@ -206,6 +206,11 @@ func TestUsageFitsAScreen(t *testing.T) {
 			t.Errorf("the usage has no --%s", r.name)
 		}
 	}
+	for _, command := range []string{"run", "plan", "check", "health", "version"} {
+		if !strings.Contains(usage, "graced "+command) && !strings.Contains(usage, "graced ["+command+"]") {
+			t.Errorf("the usage does not name graced %s", command)
+		}
+	}
 	if n := strings.Count(usage, "\n  graced "); n != 3 {
 		t.Errorf("the usage has %d examples", n)
 	}

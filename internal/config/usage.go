@@ -20,7 +20,8 @@ const usage = `Usage: graced [run] [flags] -- COMMAND [ARG...]
   -c, --config FILE  /etc/graced.hcl        -h, --help          this
 
 Each flag is a variable too: --grace 30s is GRACED_GRACE=30s. The flag wins.
-"graced plan" with the same flags prints the shutdown, second by second.
+With the same flags "graced plan" prints the shutdown, second by second, and
+"graced check" says what is wrong. Also: graced health, graced version; --help.
 
   graced -- nginx -g 'daemon off;'
   graced --grace 30s --delay 5s -- gunicorn --bind :8000 app:api
