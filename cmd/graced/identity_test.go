@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -130,30 +129,15 @@ func TestRunningFlags(t *testing.T) {
 		{[]string{"run"}, []string{}},
 		{[]string{"health"}, nil},
 		{[]string{"plan", "--", "web"}, nil},
-		{nil, nil},
+		{nil, []string{}}, // by a file that says all
 	} {
 		argv := append([]string{"/elsewhere/" + filepath.Base(os.Args[0])}, tt.args...)
-		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: argv, Env: append(os.Environ(), beHelper+"=wait")}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// execve(2) closes descriptors, which is how Start knows that it went well,
-		// a moment before the new command line can be read
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-			if data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid)); len(data) > 0 {
-				break
-			}
-		}
-		got, ok := runningFlags(cmd.Process.Pid)
+		pid, end := waiting(t, "/proc/self/exe", argv...)
+		got, ok := runningFlags(pid)
 		if ok != (tt.want != nil) || ok && !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %q, %v; want %q", tt.args, got, ok, tt.want)
 		}
-		in.Close()
-		_ = cmd.Wait()
+		end()
 	}
 	if _, ok := runningFlags(program(t, "sleep", "60")); ok {
 		t.Error("another program is one")

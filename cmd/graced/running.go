@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"graced/internal/boot"
 	"graced/internal/config"
@@ -131,14 +132,38 @@ func runningFlags(pid int) ([]string, bool) {
 		return nil, false
 	}
 	words := words(data)
-	if len(words) < 2 || filepath.Base(words[0]) != filepath.Base(os.Args[0]) {
+	if len(words) == 0 || !isGraced(pid, words[0]) {
 		return nil, false
 	}
 	switch {
+	case len(words) == 1: // a file says all
+		return nil, true
 	case words[1] == "run":
 		return words[2:], true
 	case strings.HasPrefix(words[1], "-"):
 		return words[1:], true
 	}
 	return nil, false
+}
+
+// isGraced says whether a process is of the same file as this one, whatever its
+// name is: graced may be installed as /sbin/init too. Of another user's process
+// the kernel does not tell the file (proc_pid_exe(5)); there the name counts, and
+// so it does where the file was replaced since.
+func isGraced(pid int, name string) bool {
+	own, err := os.Stat("/proc/self/exe")
+	theirs, refused := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	if err == nil && refused == nil && links(theirs) > 0 {
+		return os.SameFile(own, theirs)
+	}
+	return filepath.Base(name) == filepath.Base(os.Args[0])
+}
+
+// links is how many names a file has; none once it was removed or replaced.
+func links(info os.FileInfo) uint64 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(st.Nlink)
 }
