@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -73,16 +74,21 @@ var differences = []difference{
 		}
 	}},
 	{"keeps every blocked signal blocked", "a program that cannot be told to stop would be killed; TestTiniStartsTheProgramInTheSameState has them", nil},
-	{"passes on SIGURG", "one from outside cannot be told from the Go runtime's own", func(t *testing.T) {
+	{"passes on SIGURG, SIGPROF, SIGPIPE and SIGSTKFLT |", "the Go runtime keeps SIGPROF, and of the others one from outside cannot be told from graced's own", func(t *testing.T) {
 		for init, want := range map[string]int{"tini": 1, "graced": 0} {
 			r := start(t, init, "--", "sig_logger", "12", "1", "20")
 			r.prints(t, "^ready", 10*time.Second)
-			r.signal(t, syscall.SIGURG)
+			unpassed := []syscall.Signal{syscall.SIGURG, syscall.SIGPROF, syscall.SIGPIPE, syscall.SIGSTKFLT}
+			for _, sig := range unpassed {
+				r.signal(t, sig)
+			}
 			time.Sleep(100 * time.Millisecond)
 			r.signal(t, syscall.SIGUSR2)
 			r.exits(t, 0, 10*time.Second)
-			if n := r.stdout.count("^sig 23"); n != want {
-				t.Errorf("%s passed %d SIGURG on, want %d", init, n, want)
+			for _, sig := range unpassed {
+				if n := r.stdout.count(fmt.Sprintf("^sig %d ", sig)); n != want {
+					t.Errorf("%s passed %d of %v on, want %d", init, n, sig, want)
+				}
 			}
 		}
 	}},
