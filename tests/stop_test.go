@@ -24,6 +24,7 @@ type condition struct {
 	name string
 	// prepare changes the surroundings. What it returns runs beside the stop.
 	prepare func(t *testing.T, s *setup) (meanwhile func(t *testing.T, r *running))
+	busy    int // processes beside it, from before the stop to its end
 	program []string
 	alone   bool // it disturbs whatever runs beside it
 	late    bool // the platform may be faster, twice in twenty
@@ -33,7 +34,7 @@ type condition struct {
 var conditions = []condition{
 	{name: "plain"},
 	{name: "a full pipe as standard error", mute: true, prepare: fullPipe},
-	{name: "200 busy processes beside it", alone: true, late: true, prepare: busyNeighbours},
+	{name: "200 busy processes beside it", alone: true, late: true, busy: 200},
 	{name: "five percent of a processor", alone: true, late: true, prepare: smallQuota},
 	{name: "frozen for three seconds", late: true, prepare: frozen},
 	{name: "stopped for three seconds", late: true, prepare: stopped},
@@ -81,6 +82,7 @@ func killedInTime(t *testing.T, c condition) bool {
 	r := s.start(t, append([]string{"graced", "--grace", "10s", "--report", report, "--"}, program...)...)
 	defer r.kill()
 	r.prints(t, "^ready", 20*time.Second)
+	defer beside(t, c.busy)()
 	began := r.signal(t, syscall.SIGTERM)
 	if meanwhile != nil {
 		meanwhile(t, r)
@@ -136,14 +138,6 @@ func fullPipe(t *testing.T, s *setup) func(*testing.T, *running) {
 	return func(t *testing.T, r *running) {
 		// readiness is answered as ever
 		r.answers(t, "/readyz", 503, time.Second)
-	}
-}
-
-func busyNeighbours(t *testing.T, _ *setup) func(*testing.T, *running) {
-	end := beside(t, 200)
-	return func(t *testing.T, r *running) {
-		<-r.done
-		end()
 	}
 }
 

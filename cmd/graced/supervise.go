@@ -63,6 +63,7 @@ func supervise(args []string, stdout, stderr io.Writer) int {
 	}
 	takeover.Wait()
 	prewarm()
+	askForShortSlices()
 	h.reaper, err = reaper.New(reaper.Options{
 		Children: takeover.Children(), Stops: terminal.held, Most: len(h.procs) + len(h.hooks),
 		Fault: func(where string, v any) { h.fault(where, v, nil) },
