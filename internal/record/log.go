@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -179,7 +180,7 @@ func (l *Log) flush(deadline time.Time) {
 	}
 	var err error
 	for e := l.pop(); e != nil; e = l.pop() {
-		err = l.put(l.lines.event(e), deadline)
+		err = l.writeEvent(e, deadline)
 		l.waiting.Add(-e.size()) // not before: a line that is being written takes up room
 		if err != nil {
 			l.dropped.Add(1)
@@ -189,6 +190,17 @@ func (l *Log) flush(deadline time.Time) {
 	if n > l.told && l.Enabled(slog.LevelWarn) && (err == nil || l.over()) && l.put(l.lines.dropped(n-l.told), deadline) == nil {
 		l.told = n
 	}
+}
+
+// writeEvent writes an event as a line. One that cannot be made into words is
+// dropped, and not the end of the first process.
+func (l *Log) writeEvent(e *Event, deadline time.Time) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return l.put(l.lines.event(e), deadline)
 }
 
 // pop takes the first event out of the queue; nil: there is none.
