@@ -3,6 +3,10 @@ package tests
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,8 +196,11 @@ func TestTerminalJobControl(t *testing.T) {
 		t.Error("the shell has no job control")
 	}
 	tty.types(t, "sleep 50; echo code=$?\n")
-	if !eventually(5*time.Second, func() bool { return descendants(r.pid) == 2 }) {
-		t.Fatal("the job does not run")
+	if !eventually(5*time.Second, func() bool {
+		shell := childrenOf(r.pid)
+		return len(shell) == 1 && slices.ContainsFunc(childrenOf(shell[0]), sleepsInForeground)
+	}) {
+		t.Fatal("the job does not run in the foreground")
 	}
 	tty.types(t, "^C")
 	// what is typed before the shell's next prompt may be thrown away
@@ -204,8 +211,63 @@ func TestTerminalJobControl(t *testing.T) {
 	}) {
 		t.Fatal("the shell does not go on")
 	}
-	tty.types(t, "exit 7\n")
-	r.exits(t, 7, 5*time.Second)
+	if !eventually(10*time.Second, func() bool {
+		if !r.over() {
+			tty.types(t, "exit 7\n")
+		}
+		return eventually(time.Second, r.over)
+	}) {
+		t.Fatal("the shell does not end")
+	}
+	r.exits(t, 7, time.Second)
+}
+
+// A program at a terminal is in the state that it would be in without graced, and
+// is in the foreground.
+func TestTerminalStateOfTheProgram(t *testing.T) {
+	t.Parallel()
+	sandbox(t)
+	states := map[string]map[string]string{}
+	for _, init := range []string{"", "graced"} {
+		tty := newTerminal(t)
+		argv := []string{which(t, "probe_state")}
+		if init != "" {
+			argv = append([]string{init, "--"}, argv...)
+		}
+		r := setup{tty: tty}.start(t, argv...)
+		r.exits(t, 0, 10*time.Second)
+		if _, ok := tty.screen.match("^env .*\n", 5*time.Second); !ok {
+			t.Fatalf("it does not say all: %q", tty.screen.text())
+		}
+		states[init] = parseState(tty.screen.text())
+	}
+	for name, want := range map[string]string{"blocked": "", "ignored": "", "terminal": "foreground", "group": "own", "session": "inherited", "pdeathsig": "0", "subreaper": "0"} {
+		if got := states["graced"][name]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	// each terminal is another one
+	number := regexp.MustCompile(`ino=.*`)
+	for name, want := range states[""] {
+		if slices.Contains([]string{"group", "session", "pdeathsig"}, name) {
+			continue
+		}
+		if got := states["graced"][name]; number.ReplaceAllString(got, "") != number.ReplaceAllString(want, "") {
+			t.Errorf("%s: %s without graced, %s under it", name, shownState(want), shownState(got))
+		}
+	}
+}
+
+// sleepsInForeground says whether a process has become sleep, until when its shell
+// may swallow a Ctrl-C, and its group has the foreground of its terminal: comm, pgrp
+// and tpgid of proc_pid_stat(5).
+func sleepsInForeground(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	return strings.Contains(string(stat), "(sleep)") && fields[2] == fields[5]
 }
 
 // Where the terminal hangs up (the person's connection is cut), the program is
@@ -232,4 +294,34 @@ func TestTerminalHangUpIsPassedOn(t *testing.T) {
 	if _, ok := told.match("sig 1 from", time.Second); !ok {
 		t.Errorf("no SIGHUP:\n%s", told.text())
 	}
+}
+
+// One that is stopped as well: without a SIGCONT it would stay for ever, as its
+// SIGHUP waits until then.
+func TestTerminalHangUpOfAStoppedProgram(t *testing.T) {
+	t.Parallel()
+	sandbox(t)
+	tty := newTerminal(t)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	told := new(stream)
+	go told.readFrom(out)
+	r := setup{tty: tty, extra: []*os.File{in}}.start(t, "graced", "--", "sh", "-c", "exec stop_self stop default >&4")
+	in.Close()
+	if !eventually(10*time.Second, func() bool {
+		program := childrenOf(r.pid)
+		if len(program) != 1 {
+			return false
+		}
+		stat, _ := os.ReadFile(filepath.Join("/proc", fmt.Sprint(program[0]), "stat"))
+		return strings.Contains(string(stat), "(stop_self) T ")
+	}) {
+		t.Fatalf("the program is not stopped:\n%s", told.text())
+	}
+	tty.slave.Close()
+	tty.master.Close()
+	r.exits(t, 128+int(unix.SIGHUP), 10*time.Second)
 }

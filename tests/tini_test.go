@@ -24,47 +24,62 @@ import (
 type state struct {
 	name  string
 	under []string // words for start_as
-	// differs has the lines of probe_state that graced may change, with the
-	// reason. A line that is here and does not differ is an error too.
-	differs map[string]string
+	// differs has the lines of probe_state that graced may change. A line that is
+	// here and does not differ is an error too.
+	differs map[string]onPurpose
 	// tiniFails: tini does not start here, so that the program without any first
 	// process is what graced is compared with.
 	tiniFails bool
+	// files: standard output and error are files, the same ones for both.
+	files bool
 }
 
-const (
-	ownGroup     = "a process leads a group of its own, under tini too"
-	sandboxDeath = "the first process of a test's sandbox has one"
+// onPurpose is what a line is under graced, as a pattern, and why.
+type onPurpose struct{ is, why string }
+
+var (
+	ownGroup  = onPurpose{"own", "a process leads a group of its own, under tini too"}
+	noDeath   = onPurpose{"0", "the first process of a test's sandbox has a signal for its parent's end, graced's program has none"}
+	devNull   = onPurpose{nullState(), "the Go runtime opens /dev/null where one of the three is closed"}
+	unblocked = onPurpose{"", "a program that cannot be told to stop would be killed; the Go runtime unblocks them"}
+	defaulted = onPurpose{"", "the Go runtime has replaced these dispositions before any code of graced runs"}
 )
+
+// nullState is what probe_state says of an open /dev/null, but for its flags.
+func nullState() string {
+	var st syscall.Stat_t
+	if err := syscall.Stat("/dev/null", &st); err != nil {
+		return "there is no /dev/null"
+	}
+	return fmt.Sprintf("flags=[0-7]*2 type=20000 dev=%x ino=%d", st.Dev, st.Ino)
+}
 
 var states = []state{
 	{name: "plain"},
+	{name: "output and errors go to files", files: true},
 	{name: "signals blocked that a program can do without", under: []string{"block=10,12,14"}},
-	{name: "stop signals blocked", under: []string{"block=1,2,3,15,17"}, differs: map[string]string{
-		"blocked": "a program that cannot be told to stop would be killed; the Go runtime unblocks them",
-	}},
+	{name: "stop signals blocked", under: []string{"block=1,2,3,15,17"}, differs: map[string]onPurpose{"blocked": unblocked}},
 	{name: "as nohup(1) and background jobs leave it", under: []string{"ignore=1,2"}},
 	{name: "terminal stops ignored", under: []string{"ignore=20,21,22"}},
-	{name: "SIGPIPE and others ignored", under: []string{"ignore=3,13,15"}, differs: map[string]string{
-		"ignored": "the Go runtime has replaced these dispositions before any code of graced runs",
-	}},
+	{name: "SIGPIPE and others ignored", under: []string{"ignore=3,13,15"}, differs: map[string]onPurpose{"ignored": defaulted}},
 	{name: "a low limit of open files", under: []string{"nofile=512"}},
 	{name: "a limit of open files that select(2) needs", under: []string{"nofile=1024"}},
 	{name: "no cores", under: []string{"core=0"}},
 	{name: "a mask for files", under: []string{"umask=077"}},
 	{name: "a lower priority", under: []string{"nice=5"}},
-	{name: "standard input closed", under: []string{"close=0"}, tiniFails: true, differs: map[string]string{
-		"fd0":       "the Go runtime opens /dev/null where one of the three is closed",
-		"group":     ownGroup,
-		"pdeathsig": sandboxDeath,
+	{name: "standard input closed", under: []string{"close=0"}, tiniFails: true, differs: map[string]onPurpose{
+		"fd0": devNull, "group": ownGroup, "pdeathsig": noDeath,
 	}},
-	{name: "standard input and error closed", under: []string{"close=0", "close=2"}, tiniFails: true, differs: map[string]string{
-		"fd0":       "the Go runtime opens /dev/null where one of the three is closed",
-		"fd2":       "the same",
-		"group":     ownGroup,
-		"pdeathsig": sandboxDeath,
+	{name: "standard input and error closed", under: []string{"close=0", "close=2"}, tiniFails: true, differs: map[string]onPurpose{
+		"fd0": devNull, "fd2": devNull, "group": ownGroup, "pdeathsig": noDeath,
 	}},
+	// the settings of a Go runtime are the program's: graced executes itself anew
+	// without them, and what it was started with must come through that
 	{name: "an odd environment", under: []string{"environ=odd"}},
+	{name: "an odd environment and a low limit of open files", under: []string{"environ=odd", "nofile=512"}},
+	{name: "an odd environment and ignored signals", under: []string{"environ=odd", "ignore=1,2"}},
+	{name: "an odd environment and blocked signals", under: []string{"environ=odd", "block=10,12,14"}},
+	{name: "everything odd", files: true, under: []string{"environ=odd", "nofile=1024", "ignore=1,2,20,21,22", "block=10,12,14", "core=0", "umask=077", "nice=5"}},
 }
 
 // TestTiniStartsTheProgramInTheSameState compares everything that a process
@@ -85,16 +100,26 @@ func TestTiniStartsTheProgramInTheSameState(t *testing.T) {
 	}
 	defer in.Close()
 	defer out.Close()
+	output, errors := filepath.Join(t.TempDir(), "output"), filepath.Join(t.TempDir(), "errors")
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {
 			observe := func(init ...string) map[string]string {
-				r := setup{under: append([]string{"start_as"}, s.under...), extra: []*os.File{regular, in}, stdin: in, enter: []string{"-dir", "/usr/lib"}}.
-					start(t, append(init, which(t, "probe_state"), "", "two words", "\xff\n", "--", "-v")...)
-				r.exits(t, 0, 10*time.Second)
-				if text := r.stderr.text(); text != "" {
-					t.Errorf("%s: on standard error: %q", init, text)
+				surroundings := setup{under: append([]string{"start_as"}, s.under...), extra: []*os.File{regular, in}, stdin: in, enter: []string{"-dir", "/usr/lib"}}
+				if s.files {
+					surroundings.stdout, surroundings.stderr = emptied(t, output), emptied(t, errors)
 				}
-				return parseState(r.stdout.text())
+				r := surroundings.start(t, append(init, which(t, "probe_state"), "", "two words", "\xff\n", "--", "-v")...)
+				r.exits(t, 0, 10*time.Second)
+				stdout, stderr := r.stdout.text(), r.stderr.text()
+				if s.files {
+					stdout, stderr = content(t, output), content(t, errors)
+				} else {
+					stdout = pipesOfTheTest.ReplaceAllString(stdout, "$1")
+				}
+				if stderr != "" {
+					t.Errorf("%s: on standard error: %q", init, stderr)
+				}
+				return parseState(stdout)
 			}
 			got := observe(graced, "--")
 			var want map[string]string
@@ -107,14 +132,17 @@ func TestTiniStartsTheProgramInTheSameState(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(merged(want, got))) {
 				if want[name] != got[name] {
 					different = append(different, name)
-					if s.differs[name] == "" {
+					if _, known := s.differs[name]; !known {
 						t.Errorf("%s: %s under tini, %s under graced", name, shownState(want[name]), shownState(got[name]))
 					}
 				}
 			}
-			for name := range s.differs {
+			for name, d := range s.differs {
 				if !slices.Contains(different, name) {
 					t.Errorf("%s does not differ any more: take it out of the table and the README", name)
+				}
+				if !regexp.MustCompile("^(?:" + d.is + ")$").MatchString(got[name]) {
+					t.Errorf("%s is %q, want %q: %s", name, got[name], d.is, d.why)
 				}
 			}
 		})
@@ -137,15 +165,36 @@ func merged(a, b map[string]string) map[string]string {
 	return m
 }
 
-// parseState reads what probe_state says. Pipes that the test itself made for
-// standard output and error are another two in each run.
+// pipesOfTheTest are standard output and error where the test reads them: another
+// two in each run.
+var pipesOfTheTest = regexp.MustCompile(`(?m)^(fd[12] .*type=10000).*`)
+
+// emptied opens a file anew.
+func emptied(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// parseState reads what probe_state says.
 func parseState(text string) map[string]string {
 	m := map[string]string{}
-	ownPipe := regexp.MustCompile(`^(fd[12] .*)dev=.*`)
 	n := 0
 	for line := range strings.Lines(text) {
-		line = ownPipe.ReplaceAllString(strings.TrimSuffix(line, "\n"), "$1")
-		name, value, _ := strings.Cut(line, " ")
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
 		if name == "env" {
 			name = fmt.Sprintf("env%03d", n)
 			n++

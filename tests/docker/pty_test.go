@@ -105,5 +105,7 @@ func TestTerminalOfUser(t *testing.T) {
 	c.term.expect(`uid=65532`)
 	c.term.expect(`open /dev/stdout: <nil>`)
 	c.term.expect(`open /dev/stderr: <nil>`)
+	c.term.expect(`SigBlk: 0{16}`)
+	c.term.expect(`SigIgn: 0{16}`)
 	c.ends(0)
 }
