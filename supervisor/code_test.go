@@ -63,6 +63,24 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// TestCoreIsTold: whoever looks for a core learns whether there is one.
+func TestCoreIsTold(t *testing.T) {
+	for _, core := range []bool{true, false} {
+		r := up(t, makePlan(t, "app")).step(Event{Kind: Exited, Code: 139, Killed: syscall.SIGSEGV, Core: core})
+		told := 0
+		for _, e := range r.emits {
+			for _, a := range e.Attrs {
+				if e.Kind == record.ProcessExit && e.Signal == "SIGSEGV" && a.Key == "core" && a.Value.Bool() == core {
+					told++
+				}
+			}
+		}
+		if told != 1 {
+			t.Errorf("a core was written: %t; told %d times", core, told)
+		}
+	}
+}
+
 // TestReport: what is written at t0 and at the end.
 func TestReport(t *testing.T) {
 	r := stopped(t, makePlan(t, "db web<db", ladder("web", "SIGQUIT:2s")))

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,21 @@ func TestDrain(t *testing.T) {
 		}
 		if len(e.Attrs) != 7 || e.Attrs[1].Value.String() != "10.0.0.1:5: request, 1s without a byte" || e.Attrs[6].Key != "more" {
 			t.Errorf("the overrun says %v", e.Attrs)
+		}
+	})
+	t.Run("connections that the program does not close", func(t *testing.T) {
+		r := start(t, idle).step(Event{Kind: Looked, Look: Look{Connections: record.Connections{Known: true, Busy: 1, CloseWait: 3}}})
+		r.at(5*time.Second).phase(record.Stop).wantTold(record.Overrun, "drain at 5s late 0s")
+		said := map[string]string{}
+		for _, e := range r.emits {
+			if e.Kind == record.Overrun {
+				for _, a := range e.Attrs {
+					said[a.Key] = a.Value.String()
+				}
+			}
+		}
+		if said["close_wait"] != "3" || !strings.Contains(said["hint"], "CLOSE_WAIT") {
+			t.Errorf("the overrun says %v", said)
 		}
 	})
 	t.Run("a look that never answers", func(t *testing.T) {

@@ -111,6 +111,67 @@ func TestDeadlinesFirst(t *testing.T) {
 	})
 }
 
+// TestDeadlinesAreMonotonic: no deadline moves when the clock is set. It is the
+// machine that is walked through its phases: a bubble of synctest has no
+// monotonic time.
+func TestDeadlinesAreMonotonic(t *testing.T) {
+	p := makePlan(t, "db app<db", delay(2*time.Second), drain(plan.DrainIdle, 2*time.Second), ladder("app", "SIGQUIT:2s,SIGTERM:1s"),
+		hookAt(plan.PreStop, "away", 3*time.Second), hookAt(plan.PostStop, "flush", time.Second))
+	r := rigAt(t, p, time.Now())
+	seen, checked := map[record.Phase]bool{}, 0
+	check := func() {
+		t.Helper()
+		seen[r.m.phase] = true
+		times := map[string]time.Time{
+			"t0": r.m.t0, "deadline": r.m.deadline, "kill_at": r.m.killAt, "tidy": r.m.tidy, "next": r.m.next(),
+			"front.due": r.m.front.due, "front.next": r.m.front.next, "rest.due": r.m.rest.due, "rest.next": r.m.rest.next,
+			"kill.due": r.m.kill.due, "kill.next": r.m.kill.next,
+		}
+		for i := range r.m.procs {
+			times[r.m.procs[i].Name] = r.m.procs[i].due
+		}
+		for i := range r.m.hooks {
+			times[r.m.hooks[i].Name] = r.m.hooks[i].due
+		}
+		for name, at := range times {
+			if at.IsZero() {
+				continue
+			}
+			if checked++; !strings.Contains(at.String(), " m=") {
+				t.Errorf("in %s %s is %v, without a monotonic time", r.m.phase, name, at)
+			}
+		}
+	}
+	check()
+	r.spawned("db").spawned("app")
+	check()
+	r.signal(term).step(Event{Kind: Listeners, Found: true}).hookStarted("away")
+	for i := 1; i <= 200 && !r.m.done; i++ {
+		check()
+		r.at(time.Duration(i) * 100 * time.Millisecond)
+		switch r.m.phase {
+		case record.Drain:
+			r.look(1)
+		case record.Rest, record.Killing:
+			r.left(300)
+		}
+		switch {
+		case i == 120:
+			r.exited("app", 0)
+		case i == 130:
+			r.exited("db", 0)
+		}
+	}
+	for _, phase := range []record.Phase{record.Starting, record.Delay, record.Drain, record.Stop, record.Rest, record.Killing} {
+		if !seen[phase] {
+			t.Errorf("it was never in %s", phase)
+		}
+	}
+	if checked < 500 {
+		t.Errorf("only %d times were looked at", checked)
+	}
+}
+
 // TestFlood: 10,000 events and signals change no deadline.
 func TestFlood(t *testing.T) {
 	p := makePlan(t, "app", delay(time.Second), drain(plan.DrainIdle, 2*time.Second))

@@ -28,8 +28,10 @@ type rig struct {
 	refuses bool                     // signals are refused
 }
 
-func newRig(t testing.TB, p *plan.Plan) *rig {
-	zero := time.Unix(1_000_000, 0)
+func newRig(t testing.TB, p *plan.Plan) *rig { return rigAt(t, p, time.Unix(1_000_000, 0)) }
+
+// rigAt is a rig that starts at a time.
+func rigAt(t testing.TB, p *plan.Plan, zero time.Time) *rig {
 	r := &rig{t: t, m: newMachine(p, zero), zero: zero, now: zero, ids: map[string]plan.Identity{}}
 	r.carry(r.m.launch(zero))
 	return r

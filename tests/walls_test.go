@@ -223,6 +223,119 @@ func TestPureParts(t *testing.T) {
 	}
 }
 
+// unguarded are the goroutines that need no recover of their own, by the function
+// that starts them, each with its reason.
+var unguarded = map[string]string{
+	"cmd/graced fault":         "it sends one event, and is itself what tells of a panic",
+	"cmd/graced prewarm":       "it waits on a channel, before anything is started",
+	"cmd/graced title":         "it reads a file and splits it",
+	"internal/record start":    "it formats values of known kinds and writes them; a second writer would find the queue closed",
+	"probe Serve":              "serveOnce recovers",
+	"signals/takeover init":    "it asks os/signal for one signal after another, before anything is started",
+	"signals/takeover receive": "it sets a bit for each signal and wakes up the loop",
+}
+
+// A panic in any goroutine ends PID 1, and with it everything, without a stop: so
+// each recovers, or says here why it need not.
+func TestGoroutinesAreGuarded(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, decl := range s.file.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok || function.Body == nil {
+				continue
+			}
+			ast.Inspect(function.Body, func(n ast.Node) bool {
+				var starts ast.Expr
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					starts = n.Call.Fun
+				case *ast.CallExpr:
+					if use, ok := n.Fun.(*ast.SelectorExpr); ok && use.Sel.Name == "Go" && len(n.Args) == 1 { // sync.WaitGroup's
+						starts = n.Args[0]
+					}
+				}
+				if starts == nil || guarded(starts) {
+					return true
+				}
+				name := s.pkg + " " + function.Name.Name
+				if used[name] = true; unguarded[name] == "" {
+					t.Errorf("%s: this goroutine must begin with a deferred recover, or say in `unguarded` why it needs none", s.set.Position(n.Pos()))
+				}
+				return true
+			})
+		}
+	}
+	for name := range unguarded {
+		if !used[name] {
+			t.Errorf("%s starts no goroutine without a recover any more: take it out of the table", name)
+		}
+	}
+}
+
+// guarded says whether a goroutine's function is called guard, or is a literal
+// that begins with defers of which one recovers.
+func guarded(starts ast.Expr) bool {
+	switch f := starts.(type) {
+	case *ast.SelectorExpr:
+		return f.Sel.Name == "guard"
+	case *ast.FuncLit:
+		for _, statement := range f.Body.List {
+			later, ok := statement.(*ast.DeferStmt)
+			if !ok {
+				return false
+			}
+			if recovers(later.Call) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func recovers(in ast.Node) (found bool) {
+	ast.Inspect(in, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			name, ok := call.Fun.(*ast.Ident)
+			found = found || ok && name.Name == "recover"
+		}
+		return !found
+	})
+	return found
+}
+
+// Deadlines are times of the monotonic clock, so that nobody who sets the clock
+// moves them. These make a time of the wall clock of one.
+func TestTimesStayMonotonic(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.pkg != "supervisor" && s.pkg != "probe" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			use, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			bad := slices.Contains([]string{"Truncate", "UTC", "Local", "In", "AddDate"}, use.Sel.Name)
+			if use.Sel.Name == "Round" && len(call.Args) == 1 {
+				to, ok := call.Args[0].(*ast.BasicLit)
+				bad = ok && to.Value == "0"
+			}
+			if from, ok := use.X.(*ast.Ident); ok && from.Name == "time" {
+				bad = slices.Contains([]string{"Unix", "UnixMilli", "UnixMicro", "Date"}, use.Sel.Name)
+			}
+			if bad {
+				t.Errorf("%s: %s makes a time that moves when the clock is set", s.set.Position(use.Pos()), use.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
 // noClock looks for time.Now and its like.
 func noClock(t *testing.T, s source) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // attributeCases has for every attribute of the schema what is taken and what is
@@ -202,6 +203,56 @@ func TestEveryAttribute(t *testing.T) {
 		}
 	}
 	golden(t, "attributes.golden", b.String())
+}
+
+// TestEveryTime: an attribute that is a time takes none without a unit, none that is
+// negative, and none that is too long; it shows how it is right.
+func TestEveryTime(t *testing.T) {
+	schema := newLoader(world()).schema()
+	var times []string
+	walk(&schema, "", func(path string, a *attribute) {
+		if _, err := time.ParseDuration(strings.Trim(a.example, `"`)); err != nil {
+			return
+		}
+		times = append(times, path)
+		for _, value := range quotedDurations() {
+			_, p := loadWith(fileWith(path, value))
+			if p == nil {
+				t.Errorf("%s = %.80s is taken", path, value)
+				continue
+			}
+			if !namesIt(p, a.name) {
+				t.Errorf("%s = %.80s: no problem is at the attribute:\n%s", path, value, told(t, p))
+			}
+			if text := told(t, p); value == "30" && !strings.Contains(text, `"30s"`) {
+				t.Errorf("%s = %s: it does not say how it is right:\n%s", path, value, text)
+			}
+		}
+	})
+	if len(times) < 14 {
+		t.Errorf("only these are times: %q", times)
+	}
+}
+
+// TestStopSignals has the signals that a rung of a file may name.
+func TestStopSignals(t *testing.T) {
+	file := func(sig string) string {
+		return fmt.Sprintf("process \"web\" {\n  command = [\"x\"]\n  stop %q { wait = \"5s\" }\n}\n", sig)
+	}
+	for sig, want := range map[string]int{"TERM": 15, "SIGTERM": 15, "15": 15, "RTMIN+3": 37, "SIGRTMIN+3": 37, "rtmin+3": 37, "37": 37, "quit": 3, "RTMAX": 64} {
+		c := load(t, withFile(file(sig)))
+		if rungs := c.Spec.Processes[0].Ladder.V; len(rungs) != 1 || int(rungs[0].Signal) != want {
+			t.Errorf("%q is %v, want signal %d", sig, rungs, want)
+		}
+	}
+	for _, sig := range []string{"", "0", "65", "-1", "32", "33", "SIGCHLD", "SIGKILL", "STOP", "SIGTREM", "SIGFOO", "RTMIN+31", "TERM:5s"} {
+		_, p := Load(withFile(file(sig)))
+		if p == nil {
+			t.Errorf("%q is taken", sig)
+		} else if text := told(t, p); !strings.Contains(text, "process.web.stop") || !strings.Contains(text, "graced.hcl line 3") {
+			t.Errorf("%q: the message does not say where:\n%s", sig, text)
+		}
+	}
 }
 
 // namesIt says whether a problem has the attribute's name and a place. What a

@@ -141,6 +141,9 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"a long delay", "--delay: the delay 6s is more than half of the grace 10s: the program has 1.252s left for its own stop",
 			one(func(s *Spec) { s.Grace, s.Delay = grace(10*time.Second), fixed(6*time.Second) })},
+		{"the longest that a load balancer needs", "--delay: the delay 3m is more than half of the grace 5m: the program has 57.251s left for its own stop",
+			one(func(s *Spec) { s.Grace, s.Delay = grace(300*time.Second), fixed(180*time.Second) })},
+		{"exactly half", "", one(func(s *Spec) { s.Grace, s.Delay = grace(300*time.Second), fixed(150*time.Second) })},
 		{"a cap", "--grace: nomad gives at most 30s where the client's max_kill_timeout is not raised, and cuts off what is over without a word; a grace of 45s will not be kept", one(on("nomad"), func(s *Spec) { s.Grace = grace(45 * time.Second) })},
 		{"none", "", one(on("kubernetes"))},
 	}
