@@ -21,14 +21,14 @@ func TestReadinessNeverComesBack(t *testing.T) {
 	for _, mode := range []string{"linger", "early"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, "graced", "--grace", "4s", "--delay", "500ms", "--", "http_slow", "8080", mode)
+			r := start(t, "graced", "--grace", "4s", "--delay", "500ms", "--", "start_as", "ignore=1", "http_slow", "8080", mode)
 			r.ready(t)
 			ready, live := r.watch("/readyz", 5*time.Millisecond), r.watch("/livez", 5*time.Millisecond)
 			time.Sleep(100 * time.Millisecond)
 			stopped := r.signal(t, syscall.SIGTERM)
 			for range 10 { // none of these brings it back
 				time.Sleep(50 * time.Millisecond)
-				for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT, syscall.SIGWINCH, syscall.SIGQUIT} {
+				for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT, syscall.SIGWINCH, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
 					_ = r.process.Signal(sig)
 				}
 			}
@@ -159,27 +159,11 @@ func TestEndlessStream(t *testing.T) {
 	t.Parallel()
 	sandbox(t)
 	r := start(t, "graced", "--grace", "3s", "--drain", "off", "--", "http_stream", "8080")
-	r.prints(t, "^ready", 10*time.Second)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8080/events", nil)
-	resp, err := (&http.Client{Transport: &http.Transport{DialContext: r.dial}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	read := make(chan time.Time)
-	go func() {
-		_, _ = io.Copy(io.Discard, resp.Body)
-		read <- time.Now()
-	}()
-	r.prints(t, "^open", 5*time.Second)
+	read := r.stream(t)
 	began := r.signal(t, syscall.SIGTERM)
 	r.prints(t, "^term", 5*time.Second)
 	r.exits(t, 137, 10*time.Second)
-	if took := r.ended.Sub(began); took < 1500*time.Millisecond || took > 3*time.Second {
-		t.Errorf("it took %v", took)
-	}
+	killedAt(t, r.ended.Sub(began), 2*time.Second)
 	select {
 	case cut := <-read:
 		if d := cut.Sub(began); d < 1500*time.Millisecond {
@@ -188,6 +172,54 @@ func TestEndlessStream(t *testing.T) {
 	case <-time.After(2 * time.Second): // the namespace is gone, and a RST with it
 	}
 	r.logsExactly(t, 1, "event=overrun", "process=.+")
+}
+
+// stream has a client read http_stream's stream, and tells when it was cut.
+func (r *running) stream(t *testing.T) (cut <-chan time.Time) {
+	t.Helper()
+	r.prints(t, "^ready", 10*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8080/events", nil)
+	resp, err := (&http.Client{Transport: &http.Transport{DialContext: r.dial}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan time.Time, 1)
+	go func() {
+		defer resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		read <- time.Now()
+	}()
+	r.prints(t, "^open", 5*time.Second)
+	return read
+}
+
+// The drain waits for it up to its ceiling, and says who was still busy; then
+// the program is told, and what was planned for it is all there.
+func TestEndlessStreamInTheDrain(t *testing.T) {
+	t.Parallel()
+	sandbox(t)
+	r := start(t, "graced", "--grace", "4s", "--delay", "0s", "--drain-max", "1s", "--", "http_stream", "8080")
+	cut := r.stream(t)
+	began := r.signal(t, syscall.SIGTERM)
+	r.prints(t, "^term", 5*time.Second)
+	if d := r.stdout.at(t, "^term").Sub(began); d < time.Second || d > 1500*time.Millisecond {
+		t.Errorf("the program was told after %v, want the drain's ceiling, 1s", d)
+	}
+	r.exits(t, 137, 10*time.Second)
+	killedAt(t, r.ended.Sub(began), 3*time.Second)
+	select {
+	case at := <-cut:
+		if d := at.Sub(began); d < 2500*time.Millisecond {
+			t.Errorf("the stream was cut after %v", d)
+		}
+	case <-time.After(2 * time.Second):
+	}
+	r.logsExactly(t, 2, "event=overrun")
+	r.logsExactly(t, 1, "event=overrun", "level=WARN", "phase=drain", `deadline=1\.0s`, "busy=1", `peer1=127\.0\.0\.1:[0-9]+: .+`)
+	r.logsExactly(t, 1, "event=overrun", "phase=stop", "process=.+", `deadline=3\.0s`)
+	r.logsExactly(t, 1, "event=shutdown_end", "code=137", "overruns=2", "killed=1")
 }
 
 // Two hundred requests a second and the garbage they make: none of the runtime's

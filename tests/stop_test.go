@@ -17,6 +17,7 @@ import (
 const (
 	usualGrace  = 10 * time.Second
 	usualBudget = 9 * time.Second // less the margin
+	usualKill   = usualBudget - 500*time.Millisecond
 )
 
 // condition is what makes it hard to be in time.
@@ -29,16 +30,19 @@ type condition struct {
 	alone   bool // it disturbs whatever runs beside it
 	late    bool // the platform may be faster, twice in twenty
 	mute    bool // standard error cannot be read
+	exact   bool // nothing disturbs it
+	once    bool // it is tried once only, if not in a long run
 }
 
 var conditions = []condition{
-	{name: "plain"},
+	{name: "plain", exact: true},
 	{name: "a full pipe as standard error", mute: true, prepare: fullPipe},
 	{name: "200 busy processes beside it", alone: true, late: true, busy: 200},
 	{name: "five percent of a processor", alone: true, late: true, prepare: smallQuota},
 	{name: "frozen for three seconds", late: true, prepare: frozen},
 	{name: "stopped for three seconds", late: true, prepare: stopped},
 	{name: "a hog inside", program: []string{"sh", "-c", "cpu_hog 8 40 & exec ignore_term 50"}, alone: true, late: true},
+	{name: "five percent of a processor and a hog inside", program: []string{"sh", "-c", "cpu_hog 8 40 & exec ignore_term 50"}, alone: true, late: true, once: true, prepare: smallQuota},
 }
 
 func TestIgnoringProgramIsKilledInTime(t *testing.T) {
@@ -46,21 +50,27 @@ func TestIgnoringProgramIsKilledInTime(t *testing.T) {
 	for _, c := range conditions {
 		t.Run(c.name, func(t *testing.T) {
 			n := times(20, 2, 1)
+			if c.once {
+				n = times(20, 1, 1)
+			}
 			if !c.alone {
 				t.Parallel()
 			}
-			inTime := 0
-			for range n {
+			tried, inTime := 0, 0
+			for ; tried < n || c.once && inTime == 0 && tried < 3; tried++ {
 				if killedInTime(t, c) {
 					inTime++
 				}
 			}
 			allowed := 0
-			if c.late {
+			switch {
+			case c.once && n == 1:
+				allowed = tried - 1 // one that was late had others to make up for it
+			case c.late:
 				allowed = max(1, n/10)
 			}
-			if late := n - inTime; late > allowed {
-				t.Errorf("%d of %d were later than the platform", late, n)
+			if late := tried - inTime; late > allowed {
+				t.Errorf("%d of %d were later than the platform", late, tried)
 			}
 		})
 	}
@@ -81,7 +91,11 @@ func killedInTime(t *testing.T, c condition) bool {
 	report := filepath.Join(t.TempDir(), "report")
 	r := s.start(t, append([]string{"graced", "--grace", "10s", "--report", report, "--"}, program...)...)
 	defer r.kill()
-	r.prints(t, "^ready", 20*time.Second)
+	ready := "^ready"
+	if c.program != nil { // the hog beside it says so too
+		ready = "(?s)^ready.*^ready"
+	}
+	r.prints(t, ready, 20*time.Second)
 	defer beside(t, c.busy)()
 	began := r.signal(t, syscall.SIGTERM)
 	if meanwhile != nil {
@@ -91,6 +105,9 @@ func killedInTime(t *testing.T, c condition) bool {
 	took := r.ended.Sub(began)
 	if took < 7*time.Second {
 		t.Errorf("the program had %v only", took)
+	}
+	if c.exact {
+		killedAt(t, took, usualKill)
 	}
 	if n := r.stdout.count("^got 15$"); n != 1 {
 		t.Errorf("the program got %d SIGTERM, want 1", n)
@@ -117,6 +134,15 @@ func killedInTime(t *testing.T, c condition) bool {
 	}
 	t.Logf("it took %v", took)
 	return false
+}
+
+// killedAt checks when SIGKILL came, by the end that it made: at its time, with
+// room for a noisy machine.
+func killedAt(t *testing.T, took, want time.Duration) {
+	t.Helper()
+	if took < want-300*time.Millisecond || took > want+500*time.Millisecond {
+		t.Errorf("SIGKILL came after %v, want %v", took, want)
+	}
 }
 
 func fullPipe(t *testing.T, s *setup) func(*testing.T, *running) {
@@ -216,22 +242,20 @@ func TestThawAfterTheDeadline(t *testing.T) {
 	r.logsExactly(t, 1, "event=shutdown_end", "level=WARN", "late=.+")
 }
 
-// A whole stop costs graced little.
+// A whole stop costs graced little, its program's end and its own included.
 func TestStopIsCheap(t *testing.T) {
 	t.Parallel()
 	sandbox(t)
 	r := start(t, "graced", "--grace", "3s", "--", "ignore_term", "50")
 	r.prints(t, "^ready", 10*time.Second)
-	before := cpu(t, r.pid)
+	before := processorTime(t, r.pid)
 	r.signal(t, syscall.SIGTERM)
-	r.prints(t, "^got 15", 5*time.Second)
-	time.Sleep(1200 * time.Millisecond) // shortly before the kill, 1.5s after the signal or later
-	if !r.over() {
-		if used := cpu(t, r.pid) - before; used > 50*time.Millisecond {
-			t.Errorf("it used %v", used)
-		}
-	}
 	r.exits(t, 137, 10*time.Second)
+	used := r.state.UserTime() + r.state.SystemTime() - before
+	t.Logf("it used %v", used)
+	if used > 50*time.Millisecond {
+		t.Errorf("it used %v, want 50ms at most", used)
+	}
 }
 
 // Order: the process first, what it leaves behind after its end.
