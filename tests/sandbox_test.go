@@ -359,12 +359,3 @@ func childrenOf(pid int) []int {
 	slices.Sort(pids)
 	return pids
 }
-
-// descendants counts everything below a process.
-func descendants(pid int) int {
-	n := 0
-	for _, child := range childrenOf(pid) {
-		n += 1 + descendants(child)
-	}
-	return n
-}

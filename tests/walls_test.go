@@ -229,7 +229,7 @@ var unguarded = map[string]string{
 	"cmd/graced fault":         "it sends one event, and is itself what tells of a panic",
 	"cmd/graced prewarm":       "it waits on a channel, before anything is started",
 	"cmd/graced title":         "it reads a file and splits it",
-	"internal/record start":    "it formats values of known kinds and writes them; a second writer would find the queue closed",
+	"internal/record start":    "making a line of an event recovers, the rest writes it",
 	"probe Serve":              "serveOnce recovers",
 	"signals/takeover init":    "it asks os/signal for one signal after another, before anything is started",
 	"signals/takeover receive": "it sets a bit for each signal and wakes up the loop",
