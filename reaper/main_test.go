@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"graced/tests/ambient"
 )
 
 // A Reaper waits for every child of its process, whoever started it. So each
@@ -33,6 +35,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleEnv); role != "" {
 		os.Exit(roles[role](os.Args[1:]))
 	}
+	ambient.DefaultSignals()
 	if os.Getenv(insideEnv) != "" {
 		prepare()
 		unix.CloseOnExec(life)

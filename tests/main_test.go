@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"graced/tests/ambient"
 )
 
 var (
@@ -24,6 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	ambient.DefaultSignals()
 	flag.Parse()
 	if code, done := becomeRoot(); done {
 		os.Exit(code)

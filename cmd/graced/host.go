@@ -153,8 +153,9 @@ func (h *host) Do(a supervisor.Action) (supervisor.Event, bool) {
 // signal sends a signal to whom the process's target names.
 func (h *host) signal(a supervisor.Action) (supervisor.Event, bool) {
 	id, target := reaper.ID(a.ID), h.plan.Processes[a.ID].Target.Or(plan.TargetProcess)
+	pid, ok := h.reaper.PID(id) // before: it may die of the signal, and be reaped, at once
 	err := h.reaper.Signal(id, a.Signal, target == plan.TargetGroup)
-	switch pid, ok := h.reaper.PID(id); {
+	switch {
 	case target == plan.TargetGroup && a.Rung && ok && err == nil:
 		h.reached.group(pid)
 	case target == plan.TargetAll:

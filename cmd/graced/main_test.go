@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"graced/tests/ambient"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,6 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(helpers[name](os.Args[1:]))
 	}
 	if os.Getenv(beGraced) == "" {
+		ambient.DefaultSignals()
 		os.Exit(m.Run())
 	}
 	if dir := os.Getenv(beWithEtc); dir != "" {

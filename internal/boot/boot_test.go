@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"graced/tests/ambient"
 )
 
 // roleEnv makes the test binary a program that starts as graced does, since it
@@ -23,6 +25,7 @@ const roleEnv = "BOOT_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleEnv) {
 	case "":
+		ambient.DefaultSignals()
 		os.Exit(m.Run())
 	case "started":
 		started()
