@@ -25,7 +25,8 @@ done
 // startBomb starts it and waits until it has grown.
 func (l *lab) startBomb() {
 	l.t.Helper()
-	const depth, grown = 8, 400
+	const depth = 8
+	grown := times(400)
 	file := filepath.Join(l.t.TempDir(), "bomb")
 	if err := os.WriteFile(file, []byte(bomb), 0o755); err != nil {
 		l.t.Fatal(err)

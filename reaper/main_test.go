@@ -31,6 +31,15 @@ const (
 	tell = 4
 )
 
+// times is how often something is done: a tenth of it with -short, which is how
+// all is repeated.
+func times(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleEnv); role != "" {
 		os.Exit(roles[role](os.Args[1:]))

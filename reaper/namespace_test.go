@@ -84,7 +84,7 @@ func (p place) run(t *testing.T, fn func(t *testing.T)) {
 	steps = append(steps, p.more...)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1", "-test.timeout=90s")
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1", "-test.timeout=90s", "-test.short="+strconv.FormatBool(testing.Short()))
 	cmd.Env = append(os.Environ(), insideEnv+"="+t.Name(), prepareEnv+"="+strings.Join(steps, ","), "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = namespaces()
 	cmd.SysProcAttr.Setsid = p.session

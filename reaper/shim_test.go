@@ -111,7 +111,7 @@ func TestAFailedExecThroughTheShim(t *testing.T) {
 		}
 		// The process that tried may end after that was told. Nothing is told of its
 		// end, but whoever waits for the last child is woken.
-		for range 20 {
+		for range times(20) {
 			cmd := bad["missing"].cmd
 			cmd.Ignore = []syscall.Signal{syscall.SIGHUP}
 			l.event(NotStarted, l.spawnAs(cmd))

@@ -115,10 +115,10 @@ func TestStartsLeaveNothingBehind(t *testing.T) {
 			l.none()
 			l.events = nil
 		}
-		round(400)
+		round(times(400))
 		descriptors, threads, goroutines := count(t, "/proc/self/fd"), count(t, "/proc/self/task"), runtime.NumGoroutine()
 		for range 4 {
-			round(1200)
+			round(times(1200))
 		}
 		if now := count(t, "/proc/self/fd"); now > descriptors {
 			t.Errorf("%d descriptors, %d before", now, descriptors)

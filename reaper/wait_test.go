@@ -13,7 +13,7 @@ import (
 // belongs, and what is left over is exactly the strangers.
 func TestNoStatusIsLostAndNoneIsStolen(t *testing.T) {
 	asPID1(t, func(t *testing.T) {
-		const programs, strangers, failures = 2000, 1000, 100
+		programs, strangers, failures := times(2000), times(1000), times(100)
 		l := newLab(t, Options{})
 		want := map[ID]syscall.WaitStatus{}
 		missing := map[ID]bool{}
@@ -53,7 +53,7 @@ func TestNoStatusIsLostAndNoneIsStolen(t *testing.T) {
 			return len(want) == 0 && len(missing) == 0
 		})
 		l.none()
-		if got := l.Orphans(); got != strangers {
+		if got := l.Orphans(); got != uint64(strangers) {
 			t.Errorf("%d orphans, want %d", got, strangers)
 		}
 		started := 0
