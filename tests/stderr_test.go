@@ -1,8 +1,10 @@
 package tests
 
 import (
+	"bufio"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +23,14 @@ func TestOutputIsReadByNobodyAnyMore(t *testing.T) {
 	}
 	r := setup{stdout: in, stderr: in}.start(t, "graced", "--grace", "3s", "--ready", "started", "--log-level", "debug", "--", "ignore_term", "50")
 	in.Close()
+	for lines := bufio.NewScanner(out); ; { // before, it has not yet made up its mind about signals
+		if !lines.Scan() {
+			t.Fatal("the program does not start")
+		}
+		if strings.HasPrefix(lines.Text(), "ready") {
+			break
+		}
+	}
 	r.ready(t)
 	out.Close()
 	r.signal(t, syscall.SIGHUP) // a line of the log, into the broken pipe
