@@ -207,10 +207,10 @@ func (h *host) survey(kill bool) (supervisor.Event, bool) {
 	}
 	signalled := h.reached.trees()
 	h.background("survey", func() {
-		<-signalled
-		walk := h.reaper.Descendants
-		if kill {
-			walk = h.reaper.KillTree
+		walk := h.reaper.KillTree
+		if !kill { // the kill waits for nobody
+			<-signalled
+			walk = h.reaper.Descendants
 		}
 		tree, err := walk()
 		e := supervisor.Event{Kind: supervisor.Surveyed, Err: err, Unseen: errors.Is(err, reaper.ErrNoProc)}

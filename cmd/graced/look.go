@@ -54,6 +54,11 @@ func (l *looker) listening() ([]uint32, error) {
 func (l *looker) inspect(until plan.Drain) supervisor.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.looked(until)
+}
+
+// looked is inspect for who has the lock.
+func (l *looker) looked(until plan.Drain) supervisor.Event {
 	census, err := l.drain.Census(l.rules)
 	mode := drain.UntilIdle
 	if until == plan.DrainClosed {
@@ -74,13 +79,10 @@ func (l *looker) inspect(until plan.Drain) supervisor.Event {
 // process has any more; unless graced is no PID 1: their network outlives it.
 func (l *looker) undelivered() supervisor.Event {
 	l.mu.Lock()
-	watches := l.drain.Watches()
-	l.mu.Unlock()
-	if watches {
-		return l.inspect(plan.DrainIdle)
-	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.drain.Watches() {
+		return l.looked(plan.DrainIdle)
+	}
 	if os.Getpid() != 1 {
 		return supervisor.Event{Kind: supervisor.Looked}
 	}
