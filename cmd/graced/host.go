@@ -33,14 +33,15 @@ type host struct {
 	report   string // the path, "" none
 	create   bool   // the report's file may be made
 
-	inbox     chan supervisor.Event
-	gone      context.Context
-	snap      atomic.Pointer[record.Snapshot]
-	surveying atomic.Bool
-	orphans   uint64 // those that were told of; the loop's
-	reached   reached
-	writing   sync.Mutex  // the report
-	final     atomic.Bool // the last report is asked for
+	inbox      chan supervisor.Event
+	gone       context.Context
+	snap       atomic.Pointer[record.Snapshot]
+	surveying  atomic.Bool
+	orphans    uint64 // those that were told of; the loop's
+	reached    reached
+	signalling atomic.Int32 // trees that are being signalled, or wait for it
+	writing    sync.Mutex   // the report
+	final      atomic.Bool  // the last report is asked for
 }
 
 func (h *host) hookID(i int) reaper.ID { return reaper.ID(len(h.procs) + i) }
@@ -182,11 +183,20 @@ func (h *host) listens(inodes []uint32) []bool {
 	return which
 }
 
+// maxSignalling bounds the signals that wait for the trees before them: a /proc
+// that hangs holds up all of them, and whoever sends signals can go on for ever.
+const maxSignalling = 64
+
 // signalTree sends a signal to the descendants of a process, those of one
 // signal after those of the one before.
 func (h *host) signalTree(a supervisor.Action) {
+	if h.signalling.Add(1) > maxSignalling {
+		h.signalling.Add(-1)
+		return
+	}
 	before, done := h.reached.tree()
 	h.background("tree", func() {
+		defer h.signalling.Add(-1)
 		defer close(done)
 		<-before
 		tree, _ := h.reaper.SignalTree(reaper.ID(a.ID), a.Signal)
