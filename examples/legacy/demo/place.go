@@ -65,6 +65,12 @@ func inDocker(dir string) (p *place, why string) {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		return nil, "docker build: " + lines[len(lines)-1]
 	}
+	// a daemon that builds may still not be able to run anything
+	if out, err := exec.Command("docker", "run", "--rm", "--network", "none", "--entrypoint", "/graced", image, "version").CombinedOutput(); err != nil {
+		_ = exec.Command("docker", "rmi", "--force", image).Run()
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return nil, "docker run: " + line
+	}
 	return &place{
 		what: "PID 1 of a container (Dockerfile.example)",
 		how:  "docker stop",
